@@ -55,7 +55,7 @@ def _figure(name: str, draw: Callable[[Any, int], Any], a: Any, b: Any, least: f
 
 
 def _bound(drawn: Any, a: Any, b: Any) -> float:
-    return float(examine(lambda _, size: next(drawn), a, b, trials=TRIALS, vectorised=True).bound or 0.0)
+    return float(examine(lambda _, size: next(drawn), a, b, trials=TRIALS, vectorized=True).bound or 0.0)
 
 
 def _zoo() -> list[Row]:
@@ -74,6 +74,6 @@ def _false_alarms(runs: int) -> Row:
     def tight(bit: int, size: int) -> Any:
         return np.where(generator.random(size) < np.e / (1 + np.e), bit, 1 - bit)
 
-    alarms = sum(examine(tight, 0, 1, trials=2_000, claim=1, vectorised=True).refuted for _ in range(runs))
+    alarms = sum(examine(tight, 0, 1, trials=2_000, claim=1, vectorized=True).refuted for _ in range(runs))
     note = f"{alarms} of {runs} audits of randomized response at its own epsilon"
     return Row("false alarms at 95% confidence", 100 * alarms / runs, "%", 5, "lower", note)

@@ -1,4 +1,4 @@
-"""Publishing: anonymised tables and synthetic data, beside peers."""
+"""Publishing: anonymized tables and synthetic data, beside peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anonymised tables: how fast, how much is lost, how near the optimum, and beside anjana and pycanon in one run."""
+"""Anonymized tables: how fast, how much is lost, how near the optimum, and beside anjana and pycanon in one run."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _peers(quick: bool) -> list[Row]:
     theirs, reason = _child(made, folder) if made.python else ({}, made.reason)
     if not theirs:
         return [Row("faster than anjana and pycanon", 0, "x", 1, "higher", f"nothing to compare with: {reason}")]
-    return [*_checks_beside(people, pd.read_csv(folder / "made.csv"), theirs), *_anonymising_beside(people, theirs)]
+    return [*_checks_beside(people, pd.read_csv(folder / "made.csv"), theirs), *_anonymizing_beside(people, theirs)]
 
 
 def _written(people: pd.DataFrame) -> Path:
@@ -248,9 +248,9 @@ def _checks_beside(raw: pd.DataFrame, made: pd.DataFrame, theirs: dict[str, Any]
     return found
 
 
-def _anonymising_beside(people: pd.DataFrame, theirs: dict[str, Any]) -> list[Row]:
+def _anonymizing_beside(people: pd.DataFrame, theirs: dict[str, Any]) -> list[Row]:
     """k = 10 with the same hierarchies and suppression: how many times faster, and how much less is lost."""
-    seconds, (levels, suppressed) = theirs["anonymise"]
+    seconds, (levels, suppressed) = theirs["anonymize"]
 
     def ours() -> Any:
         return full_domain(people, quasi_identifiers=SIX, k=10, hierarchies=STEPS, suppression=0.5)

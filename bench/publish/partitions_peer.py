@@ -38,7 +38,7 @@ def levels(made, steps, names):
 
 
 def main():
-    """Check the raw table, anonymise it, check what came out."""
+    """Check the raw table, anonymize it, check what came out."""
     warnings.filterwarnings("ignore")
     folder = Path(sys.argv[1])
     task, people = json.loads((folder / "task.json").read_text()), pd.read_csv(folder / "people.csv", na_filter=False)
@@ -49,7 +49,7 @@ def main():
         "l": timed(lambda: int(anonymity.l_diversity(people, names, secrets[:1]))),
     }
     seconds, made = timed(lambda: k_anonymity(people, [], names, task["k"], 100 * task["suppression"], trees))
-    found["anonymise"] = (seconds, [levels(made, steps, names), len(people) - len(made)])
+    found["anonymize"] = (seconds, [levels(made, steps, names), len(people) - len(made)])
     made.to_csv(folder / "made.csv", index=False)
     found["k of that"] = timed(lambda: int(anonymity.k_anonymity(made, names)))
     found["l of that"] = timed(lambda: int(anonymity.l_diversity(made, names, secrets[:1])))

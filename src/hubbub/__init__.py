@@ -12,10 +12,10 @@ The rooms of the house, each loaded when it is first used (``import hubbub`` its
 - ``hubbub.engines``     DuckDB, embedded and locked: runs a plan, returns integers
 - ``hubbub.sql``         private SQL: ``hubbub.connect("visits.parquet", ...)``
 - ``hubbub.learn``       private models with the scikit-learn conventions
-- ``hubbub.publish``     tables to hand out: anonymised, noisy, synthetic
+- ``hubbub.publish``     tables to hand out: anonymized, noisy, synthetic
 - ``hubbub.local``       statistics about people who trust nobody: randomizers, estimates, collection
 - ``hubbub.gopa``        averages without a curator: masks that cancel, noise that is proved
-- ``hubbub.attacks``     what exact, "anonymised" and noisy answers give away
+- ``hubbub.attacks``     what exact, "anonymized" and noisy answers give away
 - ``hubbub.audit``       black-box lower bounds on epsilon, for anybody's mechanism
 """
 

@@ -144,7 +144,7 @@ def test_odometers_run_ahead_of_filters_but_not_far() -> None:
 
 
 def test_the_odometer_holds_at_a_time_chosen_to_break_it() -> None:
-    """Stop whenever the realised loss exceeds the running bound: it may happen with probability delta only."""
+    """Stop whenever the realized loss exceeds the running bound: it may happen with probability delta only."""
     rng, delta, sigma = np.random.default_rng(1), 0.05, 2.0
     steps, runs = 400, 4_000
     losses = rng.normal(1 / (2 * sigma**2), 1 / sigma, (runs, steps)).cumsum(axis=1)

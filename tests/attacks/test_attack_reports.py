@@ -22,7 +22,7 @@ def reports() -> dict[str, Attack]:
     log = [({"flu = 1"}, 10), ({"flu = 1", "id <> 3"}, 9)]
     return {
         "link": attacks.link(state.hospital, state.voters, on, identity="name", truth=state.truth),
-        "(link)": attacks.link(state.coarse(state.hospital), state.voters, on, generalised=True),
+        "(link)": attacks.link(state.coarse(state.hospital), state.voters, on, generalized=True),
         "uniqueness": attacks.uniqueness(state.people, on),
         "(uniqueness)": attacks.uniqueness(state.coarse(state.people), on),
         "governor": attacks.governor(state),

@@ -100,7 +100,7 @@ def test_half_of_the_hospital_gets_its_names_back(state: InventedState) -> None:
 
 def test_coarse_records_keep_everybody_hidden(state: InventedState) -> None:
     released = state.coarse(state.hospital)
-    found = link(released, state.voters, on=QUASI_IDENTIFIERS, identity="name", truth=state.truth, generalised=True)
+    found = link(released, state.voters, on=QUASI_IDENTIFIERS, identity="name", truth=state.truth, generalized=True)
     assert not found.succeeded
     assert found.matched == 0
 
@@ -109,7 +109,7 @@ def test_whoever_is_in_a_k_anonymous_table_fits_k_people(state: InventedState) -
     names = ["zip", "birth_date", "sex"]
     records = state.people.slice(0, 2_000)
     released = mondrian(records, quasi_identifiers=names, k=10, keep=records.column_names).table
-    found = link(released, records, on=names, generalised=True)
+    found = link(released, records, on=names, generalized=True)
     assert found.candidates.min() >= 10
     assert link(records, records, on=names).share > 0.9
 
@@ -165,8 +165,8 @@ def test_somebody_listed_twice_is_one_person() -> None:
         ("99", 0),
     ],
 )
-def test_a_generalised_cell_fits_all_it_may_stand_for(cell: str, fits: int) -> None:
-    found = link({"age": [cell, "*"]}, {"age": [20, 29, 31, 310]}, on=["age"], generalised=True)
+def test_a_generalized_cell_fits_all_it_may_stand_for(cell: str, fits: int) -> None:
+    found = link({"age": [cell, "*"]}, {"age": [20, 29, 31, 310]}, on=["age"], generalized=True)
     assert found.candidates.tolist() == [fits, 4]
 
 
@@ -182,7 +182,7 @@ def test_candidates_are_those_of_a_nested_loop(ours: list[tuple[int, int]], thei
             link(released, known, on=["a", "b"])
         return
     assert link(released, known, on=["a", "b"]).candidates.tolist() == expected
-    assert link(released, known, on=["a", "b"], generalised=True).candidates.tolist() == expected
+    assert link(released, known, on=["a", "b"], generalized=True).candidates.tolist() == expected
 
 
 # ---------------------------------------------------------------- uniqueness
@@ -255,21 +255,21 @@ def test_unsuitable_tables_are_refused_with_the_reason(
         ("{a, b}", ["a", "{a, b}"], ["{a", "c"]),
     ],
 )
-def test_a_generalised_cell_fits_what_it_may_stand_for_and_itself(cell: str, fits: list[str], fails: list[str]) -> None:
-    found = link({"x": [cell]}, {"x": [*fits, *fails]}, on=["x"], generalised=True)
+def test_a_generalized_cell_fits_what_it_may_stand_for_and_itself(cell: str, fits: list[str], fails: list[str]) -> None:
+    found = link({"x": [cell]}, {"x": [*fits, *fails]}, on=["x"], generalized=True)
     assert found.candidates.tolist() == [len(fits)]
 
 
 def test_missing_cells_and_stars_fit_everybody() -> None:
     released = {"x": [None, "*", "021**", "elsewhere"]}
-    found = link(released, {"x": ["02110", "02111", "13440"]}, on=["x"], generalised=True)
+    found = link(released, {"x": ["02110", "02111", "13440"]}, on=["x"], generalized=True)
     assert found.candidates.tolist() == [3, 3, 2, 0]
 
 
-@pytest.mark.parametrize("generalised", [True, False])
-def test_who_is_listed_twice_is_one_person(generalised: bool) -> None:
+@pytest.mark.parametrize("generalized", [True, False])
+def test_who_is_listed_twice_is_one_person(generalized: bool) -> None:
     known = {"x": ["25", "25", "31"], "name": ["Ann", "Ann", "Bob"]}
-    found = link({"x": ["25"]}, known, on=["x"], identity="name", generalised=generalised)
+    found = link({"x": ["25"]}, known, on=["x"], identity="name", generalized=generalized)
     assert found.matches["identity"].to_pylist() == ["Ann"]
 
 

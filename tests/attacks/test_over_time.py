@@ -110,7 +110,7 @@ def fresh(values: np.ndarray, epsilon: float) -> np.ndarray:
     return RandomizedResponse(epsilon=epsilon).release(values.ravel()).reshape(values.shape)
 
 
-def memoised(values: np.ndarray, epsilon: float) -> np.ndarray:
+def memoized(values: np.ndarray, epsilon: float) -> np.ndarray:
     """A report for each value a person may have, drawn once."""
     memory = RandomizedResponse(epsilon=epsilon).release(np.tile([0, 1], PEOPLE)).reshape(PEOPLE, 2)
     return np.take_along_axis(memory, values, axis=1)
@@ -129,7 +129,7 @@ def test_fresh_reports_give_the_value_and_its_change_away() -> None:
 
 def test_memory_hides_the_value_and_shows_the_day_of_a_change() -> None:
     values = bread()
-    reports = memoised(values, 1.0)
+    reports = memoized(values, 1.0)
     found = follow(reports, values=values)
     assert found.right is not None
     assert found.right < 0.9  # one report's worth: e/(1+e) = 73%
@@ -142,7 +142,7 @@ def test_memory_hides_the_value_and_shows_the_day_of_a_change() -> None:
 
 def test_a_second_layer_of_noise_blurs_the_day() -> None:
     values = bread()
-    permanent = memoised(values, 1.0)
+    permanent = memoized(values, 1.0)
     found = follow(fresh(permanent, 1.0), values=values)
     differ = (permanent != permanent[:, :1]).any(axis=1)
     assert not (found.epoch[differ] == DAY).all()
@@ -194,7 +194,7 @@ def test_truth_of_another_shape_and_unknown_people_are_refused() -> None:
 @pytest.mark.parametrize(("protocol", "sharp"), [("dbitflip", True), ("rappor", False)])
 def test_reports_of_the_local_room_are_followed(protocol: str, sharp: bool) -> None:
     """Microsoft's reports have permanent noise alone, and show the day exactly; RAPPOR's second layer may blur it."""
-    from hubbub.local import DBitFlip, Memoised, Rappor
+    from hubbub.local import DBitFlip, Memoized, Rappor
 
     randomizer: Any = (
         DBitFlip(epsilon=4, domain=4, flips=4)
@@ -203,7 +203,7 @@ def test_reports_of_the_local_room_are_followed(protocol: str, sharp: bool) -> N
     )
     values = np.full((30, 60), 1)
     values[:15, 35:] = 3
-    clients = [Memoised(randomizer, bytes([i]) * 32, collection="bread") for i in range(30)]
+    clients = [Memoized(randomizer, bytes([i]) * 32, collection="bread") for i in range(30)]
     sent = np.array([[client.randomize(v) for v in row] for client, row in zip(clients, values.tolist(), strict=True)])
     bits = sent % 2 if sharp else np.unpackbits(sent[..., 1:].astype(np.uint8), axis=-1)
     found = follow(bits, values=values)

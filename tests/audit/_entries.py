@@ -36,7 +36,7 @@ class Entry:
             confidence=SURE,
             claim=self.epsilon,
             neighbours=self.neighbours,
-            vectorised=True,
+            vectorized=True,
             features=self.features,
             name=self.name,
         )

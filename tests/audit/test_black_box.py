@@ -20,7 +20,7 @@ from ._laws import laplace, on_grid, response
 
 
 def bulk(mechanism: Any, a: Any, b: Any, **more: Any) -> Audit:
-    return examine(mechanism, a, b, vectorised=True, **more)
+    return examine(mechanism, a, b, vectorized=True, **more)
 
 
 # ---------------------------------------------------------------- how much is found

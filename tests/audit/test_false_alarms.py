@@ -54,7 +54,7 @@ def alarms(runs: int, trials: int, *, over: float = 1.0) -> int:
         name = list(CORRECT)[run % len(CORRECT)]
         mechanism, a, b, delta = CORRECT[name]
         claim = CLAIMS.get(name, 1.0) * over
-        found += examine(mechanism, a, b, trials=trials, delta=delta, claim=claim, vectorised=True).refuted
+        found += examine(mechanism, a, b, trials=trials, delta=delta, claim=claim, vectorized=True).refuted
     return found
 
 
@@ -70,5 +70,5 @@ def test_claims_of_half_the_truth_are_refuted_far_more_often() -> None:
 @pytest.mark.parametrize("name", ["laplace", "randomized response", "delta"])
 def test_the_mechanisms_are_tight(name: str) -> None:
     mechanism, a, b, delta = CORRECT[name]
-    found = examine(mechanism, a, b, trials=100_000, delta=delta, vectorised=True)
+    found = examine(mechanism, a, b, trials=100_000, delta=delta, vectorized=True)
     assert 0.85 * CLAIMS.get(name, 1.0) < found.bound

@@ -16,7 +16,7 @@ from ._laws import laplace, on_grid
 
 
 def bulk(mechanism: Any, tried: Any, **more: Any) -> Any:
-    return search(mechanism, tried, vectorised=True, trials=20_000, looks=1_000, **more)
+    return search(mechanism, tried, vectorized=True, trials=20_000, looks=1_000, **more)
 
 
 def test_the_pair_that_breaks_a_sparse_vector_is_found() -> None:

@@ -64,7 +64,7 @@ def mine(shell: Shell) -> Shell:
 
 
 def test_a_refuted_claim_ends_with_the_code_of_a_failed_verification(mine: Shell) -> None:
-    said = mine("audit mine:quick --a 0 --b 1 --claim 1 --vectorised --trials 20000 --json --html page.html")
+    said = mine("audit mine:quick --a 0 --b 1 --claim 1 --vectorized --trials 20000 --json --html page.html")
     assert said.code == 7
     assert said.json["refuted"]
     assert 1.5 < said.json["bound"] < 2
@@ -124,7 +124,7 @@ def running(process: str) -> bool:
 
 def test_one_that_never_returns_is_ended(mine: Shell) -> None:
     options = {"trials": 1000, "delta": 0, "confidence": 0.95, "claim": 1, "neighbours": "replace", "low_bits": True}
-    found, _ = run_apart("mine:stubborn", "0", "1", timeout=0.5, grace=4.0, vectorised=False, **options)
+    found, _ = run_apart("mine:stubborn", "0", "1", timeout=0.5, grace=4.0, vectorized=False, **options)
     assert found.bound is None
     assert "did not finish in time" in found.problem
     assert found.neighbours.value == "replace"

@@ -159,7 +159,7 @@ def published(agreed: RunPlan) -> Callable[[float, int], np.ndarray]:
 @pytest.mark.usefixtures("same_noise")
 def test_an_audit_does_not_refute_a_run_and_refutes_one_with_half_the_bits(soak: int) -> None:
     agreed = plan(0.5, 0.2, 3, honest=1, dropouts=0, steps=2)
-    more = {"trials": 2_000 * soak, "delta": 0.2, "claim": 0.5, "vectorised": True}
+    more = {"trials": 2_000 * soak, "delta": 0.2, "claim": 0.5, "vectorized": True}
     right = examine(published(agreed), 0.0, 1.0, **more)  # type: ignore[arg-type]
     wrong = examine(published(replace(agreed, noise_bits=agreed.noise_bits // 2)), 0.0, 1.0, **more)  # type: ignore[arg-type]
     assert right.bound is not None and not right.refuted

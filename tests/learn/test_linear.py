@@ -48,7 +48,7 @@ def test_without_noise_it_is_scikit_learns(intercept: bool, alpha: float) -> Non
 
 
 def test_a_table_of_scikit_learn_is_learned() -> None:
-    """Two standardised columns of the diabetes table, which has 442 rows: R^2 near least squares at epsilon 4."""
+    """Two standardized columns of the diabetes table, which has 442 rows: R^2 near least squares at epsilon 4."""
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True)

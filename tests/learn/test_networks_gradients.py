@@ -175,7 +175,7 @@ def test_norms_from_gram_matrices_do_not_vanish_where_places_cancel() -> None:
     assert float((true / part.squares().double().sqrt()).max()) <= 1 + 1e-6
 
 
-def test_batch_normalisation_would_break_the_bound() -> None:
+def test_batch_normalization_would_break_the_bound() -> None:
     """The planted fault: what ``refuse_mixing`` keeps out moves a sum by more than one example's share."""
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
     names = tuple(name for name, _ in model.named_parameters() if not name.startswith("1."))

@@ -177,6 +177,6 @@ def test_an_audit_refutes_a_ballot_with_too_little_noise(share: Fraction, refute
         many = Ballot(40 * size, 40 * size, noisy.answer)
         return many.release(counts, rng=source).reshape(size, 40).sum(axis=1)
 
-    found = examine(draw, 10, 11, trials=20_000 * soak, delta=1e-3, confidence=0.9999, claim=1.0, vectorised=True)
+    found = examine(draw, 10, 11, trials=20_000 * soak, delta=1e-3, confidence=0.9999, claim=1.0, vectorized=True)
     assert found.problem is None
     assert found.refuted == refuted

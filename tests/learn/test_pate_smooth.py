@@ -201,7 +201,7 @@ def test_an_audit_refutes_a_report_with_too_little_noise(share: Fraction, refute
     def draw(margin: int, size: int) -> Any:
         return [noisy.release(votes[margin], rng=source) for _ in range(size)]
 
-    found = examine(draw, 36, 38, trials=2000, delta=1e-3, confidence=0.9999, claim=1.0, vectorised=True)
+    found = examine(draw, 36, 38, trials=2000, delta=1e-3, confidence=0.9999, claim=1.0, vectorized=True)
     assert found.problem is None
     assert found.refuted == refuted
 

@@ -25,7 +25,7 @@ from hubbub.learn.solvers import (
     output_perturbation,
     projected_sgd,
 )
-from hubbub.learn.solvers.minimise import Objective
+from hubbub.learn.solvers.minimize import Objective
 from hubbub.learn.solvers.objective_perturbation import least_weight, objective_noise
 from hubbub.learn.solvers.problem import Problem
 from hubbub.learn.solvers.sgd import _plan_run, lecture_steps
@@ -167,10 +167,10 @@ def test_projections_are_the_nearest_points() -> None:
 
 
 @pytest.mark.parametrize("loss", [LOGISTIC, SMOOTH_HINGE])
-def test_the_minimiser_is_checked_and_not_assumed(loss: Loss) -> None:
+def test_the_minimizer_is_checked_and_not_assumed(loss: Loss) -> None:
     X, y = people(200)
     objective = Objective(Problem(loss, 200, 3, 1.0), 0.5, np.array([1.0, -2.0, 0.5]), 1e-6)
-    theta = objective.minimise(X, y)
+    theta = objective.minimize(X, y)
     data = objective.problem.read(X, y)
     assert np.linalg.norm(objective._gradient(theta, data)) <= 1e-6
     rough = optimize.minimize(objective._value, np.zeros(3), args=(data,), method="BFGS")
@@ -178,35 +178,35 @@ def test_the_minimiser_is_checked_and_not_assumed(loss: Loss) -> None:
 
 
 def test_plain_descent_ends_where_newton_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.learn.solvers.minimise._NEWTON", 0)
+    monkeypatch.setattr("hubbub.learn.solvers.minimize._NEWTON", 0)
     X, y = people(50)
     objective = Objective(Problem(LOGISTIC, 50, 3, 1.0), 2.0, np.zeros(3), 1e-6)
-    theta = objective.minimise(X, y)
+    theta = objective.minimize(X, y)
     assert np.linalg.norm(objective._gradient(theta, objective.problem.read(X, y))) <= 1e-6
 
 
 def test_an_accuracy_beyond_doubles_is_refused_before_data_is_read() -> None:
     objective = Objective(Problem(LOGISTIC, 10**6, 3, 1.0), 1e-9, np.zeros(3), 1e-6)
     with pytest.raises(OutOfRange):
-        objective.minimise(None, None)
+        objective.minimize(None, None)
 
 
-def test_the_minimiser_moves_by_no_more_than_its_sensitivity() -> None:
+def test_the_minimizer_moves_by_no_more_than_its_sensitivity() -> None:
     """Output perturbation's claim, row by row; half the claim would be refuted."""
     X, y = people(40)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     weight, furthest = 0.2, 0.0
-    theta = Objective(Problem(LOGISTIC, 40, 3, 1.0), weight, np.zeros(3), 1e-8).minimise(X, y)
+    theta = Objective(Problem(LOGISTIC, 40, 3, 1.0), weight, np.zeros(3), 1e-8).minimize(X, y)
     for gone in range(40):
         rest = np.delete(np.arange(40), gone)
-        other = Objective(Problem(LOGISTIC, 39, 3, 1.0), weight, np.zeros(3), 1e-8).minimise(X[rest], y[rest])
+        other = Objective(Problem(LOGISTIC, 39, 3, 1.0), weight, np.zeros(3), 1e-8).minimize(X[rest], y[rest])
         furthest = max(furthest, float(np.linalg.norm(theta - other)))
     assert furthest <= (1 + 2e-8) / weight
-    lonely = Objective(Problem(LOGISTIC, 1, 1, 1.0), 2.0, np.zeros(1), 1e-8).minimise(np.ones((1, 1)), np.ones(1))
+    lonely = Objective(Problem(LOGISTIC, 1, 1, 1.0), 2.0, np.zeros(1), 1e-8).minimize(np.ones((1, 1)), np.ones(1))
     assert abs(float(lonely[0])) > 0.4 / 2.0  # nearly as far as one row can pull
 
 
-def test_the_density_of_the_perturbed_minimiser_changes_as_the_proof_says() -> None:
+def test_the_density_of_the_perturbed_minimizer_changes_as_the_proof_says() -> None:
     """One weight, by numerical integration: the exact delta of two neighbours lies below the promise, and near it."""
     for price in (PRICE, ApproximateDP(Fraction(3), Fraction(1, 1000))):
         weight = least_weight(price, LOGISTIC)
@@ -219,7 +219,7 @@ def test_the_density_of_the_perturbed_minimiser_changes_as_the_proof_says() -> N
 def _exact_delta(weight: float, sigma: float, price: float) -> float:
     """sup over both directions of the hockey-stick divergence, for one row x = 1, y = 1 that comes or goes."""
     theta = np.linspace(-60, 60, 400_001) * sigma / weight / 5
-    without = -weight * theta  # the linear term whose minimiser theta is
+    without = -weight * theta  # the linear term whose minimizer theta is
     slope, bend = LOGISTIC.slope(theta), LOGISTIC.curvature(theta)
     with_row = without - slope
     p = np.exp(-(with_row**2) / (2 * sigma**2)) * (weight + bend)
@@ -235,7 +235,7 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_perturbed_minimisers_cost_what_they_promise_and_learn(name: str) -> None:
+def test_perturbed_minimizers_cost_what_they_promise_and_learn(name: str) -> None:
     X, y = people(5000)
     told = SOLVERS[name](X, y, epsilon=1, delta=1e-5, norm=1, rng=seeded(6))
     assert 0.9 < epsilon(told.event, delta=1e-5) <= 1

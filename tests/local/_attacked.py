@@ -24,7 +24,7 @@ SMALL: dict[str, tuple[Callable[[Fraction], Randomizer], list[Any]]] = {
     "sign": (lambda e: local.SignResponse(epsilon=e), [-1, 1]),
     "kary": (lambda e: local.KaryResponse(epsilon=e, domain=3), [0, 1, 2]),
     "unary": (lambda e: local.UnaryEncoding(epsilon=e, domain=3), [0, 1, 2]),
-    "symmetric": (lambda e: local.UnaryEncoding(epsilon=e, domain=3, optimised=False), [0, 1, 2]),
+    "symmetric": (lambda e: local.UnaryEncoding(epsilon=e, domain=3, optimized=False), [0, 1, 2]),
     "hashing": (lambda e: local.LocalHashing(epsilon=e, domain=5, buckets=3), [0, 1, 2, 3, 4]),
     "hadamard": (lambda e: local.HadamardResponse(epsilon=e, domain=4), [0, 1, 2, 3]),
     "onebit": (lambda e: local.OneBitHadamard(epsilon=e, domain=4), [0, 1, 2, 3]),

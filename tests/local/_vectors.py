@@ -29,7 +29,7 @@ RANDOMIZERS: dict[str, Randomizer] = {
     "kary of 3": local.KaryResponse(epsilon=1, domain=3),
     "kary of 1000": local.KaryResponse(epsilon=3, domain=1000, missing=999),
     "unary": local.UnaryEncoding(epsilon=1, domain=11),
-    "unary, symmetric": local.UnaryEncoding(epsilon=2, domain=16, optimised=False),
+    "unary, symmetric": local.UnaryEncoding(epsilon=2, domain=16, optimized=False),
     "hashing": local.LocalHashing(epsilon=1, domain=100),
     "hashing to 300 buckets": local.LocalHashing(epsilon=5, domain=100_000, buckets=300),
     "hadamard": local.HadamardResponse(epsilon=1, domain=100),

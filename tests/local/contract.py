@@ -238,7 +238,7 @@ class Contract:
             payload = randomizer.pack(randomizer.randomize([value] * size, rng=source))
             return from_bytes(payload)
 
-        return audit.lower_bound(reports, *self.farthest(randomizer), trials=10_000, vectorised=True, low_bits=False)
+        return audit.lower_bound(reports, *self.farthest(randomizer), trials=10_000, vectorized=True, low_bits=False)
 
     def farthest(self, randomizer: Randomizer) -> tuple[Any, Any]:
         return self.values[0], self.values[-1]

@@ -97,7 +97,7 @@ def test_a_black_box_finds_no_more_than_epsilon() -> None:
             0.0,
             10.0,
             trials=20_000,
-            vectorised=True,
+            vectorized=True,
         )
         assert (found > claimed) is found_out
 

@@ -23,7 +23,7 @@ from hubbub.local import (
     Client,
     Collection,
     Collector,
-    Memoised,
+    Memoized,
     Rules,
     Tally,
     aggregate,
@@ -86,10 +86,10 @@ def test_permanent_noise_is_never_drawn_anew(stored: dict[str, Any]) -> None:
     secret, randomizer = bytes.fromhex(PERMANENT["secret"]), from_parameters(stored["parameters"])
     said = f"hubbub/memoised/{stored['collection']}/{canonical(randomizer.parameters())}"
     assert hmac.digest(secret, said.encode(), "sha256").hex() == stored["key"]
-    client = Memoised(randomizer, secret, collection=stored["collection"])
+    client = Memoized(randomizer, secret, collection=stored["collection"])
     for value, reports in zip(stored["values"], stored["reports"], strict=True):
         assert [plain(client.randomize(value, rng=seeded(seed))) for seed in (1, 2, 3)] == reports
-    others = [Memoised(randomizer, secret, collection=f"survey {number}") for number in range(64)]
+    others = [Memoized(randomizer, secret, collection=f"survey {number}") for number in range(64)]
     value = stored["values"][1]
     assert [plain(each.randomize(value, rng=seeded(i))) for i, each in enumerate(others)] == stored["others"]
 

@@ -285,7 +285,7 @@ def laws(rng: random.Random) -> Iterator[local.Randomizer]:
         lambda: local.SignResponse(epsilon=epsilon),
         *(partial(kind, epsilon=epsilon, domain=domain, missing=domain - 1) for kind in plain),
         *(partial(kind, epsilon=epsilon, domain=domain) for kind in rooms),
-        lambda: local.UnaryEncoding(epsilon=epsilon, domain=domain, optimised=False),
+        lambda: local.UnaryEncoding(epsilon=epsilon, domain=domain, optimized=False),
         lambda: local.HadamardCountMeanSketch(epsilon=epsilon, domain=domain, width=2 ** rng.randint(1, 12)),
         lambda: local.DBitFlip(epsilon=epsilon, domain=domain, flips=rng.randint(1, domain)),
         *(

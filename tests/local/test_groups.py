@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from hubbub.accounting import group_privacy
-from hubbub.local import KaryResponse, LocalGaussian, Memoised, Rappor, group
+from hubbub.local import KaryResponse, LocalGaussian, Memoized, Rappor, group
 from hubbub.local.amplification.group_privacy import group_profile
 from hubbub.terms import NotProved, OutOfRange
 
@@ -69,7 +69,7 @@ def test_reports_that_are_not_independent_are_refused() -> None:
     with pytest.raises(NotProved):
         group(1, size=3, delta=1e-6, independent=False)
     rappor = Rappor(domain=8, epsilon=2)
-    for remembers in (rappor, Memoised(rappor, bytes(32), collection="fruit")):
+    for remembers in (rappor, Memoized(rappor, bytes(32), collection="fruit")):
         with pytest.raises(NotProved):
             group(remembers, size=3, delta=1e-6)
     with pytest.raises(NotProved):

@@ -197,7 +197,7 @@ def test_what_is_charged_does_not_depend_on_how_often_a_value_changes(tmp_path: 
 def test_the_three_numbers_stand_side_by_side() -> None:
     spent = CollectionSpending(
         collection="bread", attribute="food", epsilon=Fraction(2), charges=2, told=1040, silent=0,
-        memoised=True, memos=2, again=Fraction(3, 2),
+        memoized=True, memos=2, again=Fraction(3, 2),
     )  # fmt: skip
     told = Lifetime(spent=(spent,), caps=Caps())
     assert (told.constant, told.values, told.worst_case) == (2, 4, 1560)
@@ -211,7 +211,7 @@ def test_the_three_numbers_stand_side_by_side() -> None:
 
 def test_a_memo_that_is_sent_as_it_is_has_no_worst_case() -> None:
     sent = CollectionSpending(
-        collection="b", attribute="b", epsilon=Fraction(1), charges=2, told=2, silent=0, memoised=True, memos=1
+        collection="b", attribute="b", epsilon=Fraction(1), charges=2, told=2, silent=0, memoized=True, memos=1
     )
     told = Lifetime(spent=(sent,), caps=Caps())
     assert told.worst_case is None
@@ -222,7 +222,7 @@ def test_a_memo_that_is_sent_as_it_is_has_no_worst_case() -> None:
 def test_few_epochs_cost_less_than_a_memo() -> None:
     spent = CollectionSpending(
         collection="b", attribute="b", epsilon=Fraction(4), charges=2, told=1, silent=0,
-        memoised=True, memos=1, again=Fraction(3, 2),
+        memoized=True, memos=1, again=Fraction(3, 2),
     )  # fmt: skip
     assert spent.constant == spent.values == spent.worst_case == Fraction(3, 2)
 
@@ -231,7 +231,7 @@ def test_silent_epochs_count_in_the_worst_case_of_a_memory() -> None:
     """Which epochs are silent depends on the values, so they tell something too."""
     spent = CollectionSpending(
         collection="b", attribute="b", epsilon=Fraction(2), charges=1, told=3, silent=4,
-        memoised=True, memos=1, again=Fraction(3, 2),
+        memoized=True, memos=1, again=Fraction(3, 2),
     )  # fmt: skip
     assert spent.worst_case == 7 * Fraction(3, 2)
 

@@ -149,7 +149,7 @@ def test_the_black_box_audit_sees_a_fault_too(monkeypatch: pytest.MonkeyPatch) -
     def lower_bound() -> float:
         survey, source = local.ProjectiveGeometry(epsilon=1, domain=13, order=3), seeded(9)
         draw = lambda value, size: survey.randomize([value] * size, rng=source)  # noqa: E731
-        return audit.lower_bound(draw, 0, 12, trials=10_000, vectorised=True, low_bits=False)
+        return audit.lower_bound(draw, 0, 12, trials=10_000, vectorized=True, low_bits=False)
 
     assert 0.4 < lower_bound() <= 1
     monkeypatch.setattr(TwoSets, "for_epsilon", classmethod(sizes_exchanged))

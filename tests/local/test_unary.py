@@ -14,7 +14,7 @@ from hubbub.noise.testing import seeded
 from .contract import FrequencyContract
 
 
-class TestOptimised(FrequencyContract):
+class TestOptimized(FrequencyContract):
     kind = UnaryEncoding
     small = {"epsilon": 1, "domain": 5, "missing": 1}
     values = range(5)
@@ -25,16 +25,16 @@ class TestOptimised(FrequencyContract):
     bad_payload = b"\x20"
 
 
-class TestSymmetric(TestOptimised):
-    small = {"epsilon": 1, "domain": 5, "optimised": False}
+class TestSymmetric(TestOptimized):
+    small = {"epsilon": 1, "domain": 5, "optimized": False}
     looser = {"_own": 1}
-    large = {"epsilon": 1, "domain": 1000, "optimised": False}
+    large = {"epsilon": 1, "domain": 1000, "optimized": False}
     best = 3.92
 
 
 def test_without_the_additive_term_empty_bins_look_full() -> None:
     """Section 4 of the lectures prints c times the sum of the bits; what is missing is n q / (p - q)."""
-    survey = UnaryEncoding(epsilon=1, domain=4, optimised=False)
+    survey = UnaryEncoding(epsilon=1, domain=4, optimized=False)
     state = survey.accumulate(survey.randomize(np.zeros(20_000, dtype=int), rng=seeded(1)))
     h = math.exp(0.5)
     printed = (h + 1) / (h - 1) * state / 20_000

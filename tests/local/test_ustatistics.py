@@ -90,7 +90,7 @@ def test_counts_give_what_the_sum_over_pairs_gives() -> None:
 @pytest.mark.parametrize(
     ("epsilon", "bins"), [(0.5, (4, 7, 12, 21)), (1, (6, 11, 19, 34)), (2, (11, 20, 36, 66)), (4, (26, 51, 98, 183))]
 )
-def test_the_number_of_bins_minimises_the_bound(epsilon: float, bins: tuple[int, ...]) -> None:
+def test_the_number_of_bins_minimizes_the_bound(epsilon: float, bins: tuple[int, ...]) -> None:
     found = tuple(best_bins(10**power, epsilon, slope=1.0) for power in (3, 4, 5, 6))
     assert found == bins
     around = [error_bound(10**4, k, epsilon, slope=1.0) for k in (found[1] - 1, found[1], found[1] + 1)]

@@ -1,4 +1,4 @@
-"""Full-domain generalisation: the best levels of all, few rows left out, and the same each time."""
+"""Full-domain generalization: the best levels of all, few rows left out, and the same each time."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ ZIP = coding_of(Categorical(["0213", "0214", "0311"]))
         (None, ZIP, {3: 1}),
     ],
 )
-def test_a_generalised_value_is_spread_over_what_it_stands_for(
+def test_a_generalized_value_is_spread_over_what_it_stands_for(
     text: str, coding: object, wanted: dict[int, float]
 ) -> None:
     found = cell_shares(text, coding, None)  # type: ignore[arg-type]

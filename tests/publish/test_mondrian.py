@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.publish import (
-    Anonymised,
+    Anonymized,
     Categories,
     DistinctL,
     EntropyL,
@@ -60,7 +60,7 @@ def test_every_combination_that_is_published_has_k_rows(k: int, relaxed: bool) -
     assert made.k == np.bincount(made.classes).min() >= k
 
 
-def cuts_left(table: pa.Table, made: Anonymised, k: int) -> int:
+def cuts_left(table: pa.Table, made: Anonymized, k: int) -> int:
     """How many classes could be cut once more between two values of a column."""
     found = 0
     for number in range(made.metrics.classes):
@@ -108,7 +108,7 @@ def test_what_is_published_contains_what_was_there_and_the_rest_is_untouched() -
 
 
 @pytest.mark.parametrize("make", [mondrian, full_domain])
-def test_a_row_s_place_says_nothing_about_its_place_in_the_file(make: Callable[..., Anonymised]) -> None:
+def test_a_row_s_place_says_nothing_about_its_place_in_the_file(make: Callable[..., Anonymized]) -> None:
     """Files are sorted by name: whoever has the list of names must not find each row at its person's place."""
     table = people(300).select(["age", "sex", "ill"])
     table = table.append_column("words", pa.array([[ill] for ill in table["ill"].to_pylist()]))

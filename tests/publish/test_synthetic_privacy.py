@@ -285,7 +285,7 @@ def audited(method: str, *, epsilon: float, trials: int) -> Audit:
         table = tiny(last)
         return [_numbers(synthesis.measured_table(table, task, plan)) for _ in range(size)]
 
-    return examine(draw, False, True, trials=trials, delta=DELTA, confidence=0.999, claim=1, vectorised=True)
+    return examine(draw, False, True, trials=trials, delta=DELTA, confidence=0.999, claim=1, vectorized=True)
 
 
 def _numbers(stored: Any) -> Any:

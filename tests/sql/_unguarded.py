@@ -106,7 +106,7 @@ def _first(values: list[exp.Expression], conditions: list[exp.Expression]) -> ex
 
 
 class Plodding(DuckDB):
-    """An engine without an optimiser: it computes whatever stands there."""
+    """An engine without an optimizer: it computes whatever stands there."""
 
     def _lock(self, memory: str, threads: int | None, spill: str | Path) -> None:
         self._connection.execute("PRAGMA disable_optimizer")

@@ -1,4 +1,4 @@
-"""What exact, "anonymised" and noisy answers give away: the attacks of the lectures, as functions with a report.
+"""What exact, "anonymized" and noisy answers give away: the attacks of the lectures, as functions with a report.
 
 Every attack takes plain tables, arrays, models, or anything with ``.sql``, and most hand back an ``Attack``: the
 numbers, a picture, what it means and what would have helped, as text, HTML and JSON.

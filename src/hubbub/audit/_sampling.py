@@ -27,14 +27,14 @@ class _TimeUp(BaseException):
 
 
 def draw_outcomes(
-    mechanism: Mechanism, value: object, trials: int, *, name: str, vectorised: bool, until: float
+    mechanism: Mechanism, value: object, trials: int, *, name: str, vectorized: bool, until: float
 ) -> Outcomes:
     """``trials`` outcomes on one input, by ``until`` on the monotonic clock."""
     with _alarm_at(until):
         try:
             outcomes = (
                 _draw_at_once(mechanism, value, trials)
-                if vectorised
+                if vectorized
                 else _draw_one_by_one(mechanism, value, trials, until)
             )
         except _TimeUp:

@@ -64,11 +64,11 @@ def load_target(target: str) -> Callable[..., Any]:
 
 
 def run_apart(
-    target: str, a: str, b: str, *, timeout: float, vectorised: bool, grace: float = _GRACE, **options: Any
+    target: str, a: str, b: str, *, timeout: float, vectorized: bool, grace: float = _GRACE, **options: Any
 ) -> tuple[Audit, str]:
     """Audit ``target`` on two typed inputs in another process; the audit, and all that was printed there."""
     plan = AuditPlan.checked(target, **options)  # wrong options are told at once
-    request = {"target": target, "a": a, "b": b, "options": {**options, "vectorised": vectorised, "timeout": timeout}}
+    request = {"target": target, "a": a, "b": b, "options": {**options, "vectorized": vectorized, "timeout": timeout}}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         asked, answer, talk = (Path(folder) / name for name in ("request", "answer", "printed"))
         asked.write_text(json.dumps(request), encoding="utf-8")

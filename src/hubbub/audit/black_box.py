@@ -33,7 +33,7 @@ def lower_bound(
     delta: Real = 0,
     confidence: Real = 0.95,
     *,
-    vectorised: bool = False,
+    vectorized: bool = False,
     features: Features | None = None,
     low_bits: bool = True,
     timeout: float | None = None,
@@ -44,7 +44,7 @@ def lower_bound(
 
     >>> from hubbub.mechanisms import RandomizedResponse
     >>> coin = RandomizedResponse(epsilon=1)
-    >>> 0.8 < lower_bound(lambda x, size: coin.release([x] * size), 0, 1, trials=20_000, vectorised=True) < 1.2
+    >>> 0.8 < lower_bound(lambda x, size: coin.release([x] * size), 0, 1, trials=20_000, vectorized=True) < 1.2
     True
     """
     audit = examine(
@@ -54,7 +54,7 @@ def lower_bound(
         trials=trials,
         delta=delta,
         confidence=confidence,
-        vectorised=vectorised,
+        vectorized=vectorized,
         features=features,
         low_bits=low_bits,
         timeout=timeout,
@@ -78,7 +78,7 @@ def examine(
     confidence: Real = 0.95,
     claim: object = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    vectorised: bool = False,
+    vectorized: bool = False,
     features: Features | None = None,
     low_bits: bool = True,
     timeout: float | None = None,
@@ -86,7 +86,7 @@ def examine(
 ) -> Audit:
     """Run a mechanism many times on two neighbouring inputs and report what its epsilon must at least be.
 
-    ``mechanism(input)`` returns one outcome; with ``vectorised``, ``mechanism(input, size)`` returns that many.
+    ``mechanism(input)`` returns one outcome; with ``vectorized``, ``mechanism(input, size)`` returns that many.
     Outcomes may be numbers, symbols, vectors, tuples, lists, strings, sets or dictionaries. ``features`` may add
     numbers: it gets all outcomes of one input and returns an array with a row for each. ``low_bits=False`` leaves the
     low-order bits of floats alone, as if the mechanism computed with reals. ``neighbours`` is only written into the
@@ -110,8 +110,8 @@ def examine(
     )
     until = time.monotonic() + (float("inf") if timeout is None else float(exact(timeout, name="timeout")))
     try:
-        first = draw_outcomes(mechanism, a, plan.trials, name="a", vectorised=vectorised, until=until)
-        second = draw_outcomes(mechanism, b, plan.trials, name="b", vectorised=vectorised, until=until)
+        first = draw_outcomes(mechanism, a, plan.trials, name="a", vectorized=vectorized, until=until)
+        second = draw_outcomes(mechanism, b, plan.trials, name="b", vectorized=vectorized, until=until)
         columns = _outcome_columns(plan.mixed(first), plan.mixed(second), features, learned=plan.parts[0])
     except (Unusable, Incomparable) as problem:
         return plan.refuse(str(problem))

@@ -40,7 +40,7 @@ class Pool(StrEnum):
 def fingerprint(**parts: Any) -> str:
     """The fingerprint of a request: SHA-256 over everything that makes it this request and no other.
 
-    Give the dataset, its declared version, the normalised plan and every parameter, as JSON values; never rows.
+    Give the dataset, its declared version, the normalized plan and every parameter, as JSON values; never rows.
 
     >>> fingerprint(dataset="hospital", version="1", plan="count", epsilon="0.5")[:16]
     '0aa10e9eae3b2a51'

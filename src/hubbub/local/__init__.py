@@ -9,7 +9,7 @@
 - means of vectors            ``PrivUnitG``
 - by a matrix of your own     ``FiniteRandomizer``
 - what a report tells         ``exact_distribution`` ``largest_ratio``
-- reports for years           ``Loloha`` ``Memoised`` ``Client`` ``Caps`` ``Lifetime``
+- reports for years           ``Loloha`` ``Memoized`` ``Client`` ``Caps`` ``Lifetime``
 - pairs of people             ``UStatistic`` ``MannWhitney`` ``AUC`` ``HierarchicalAUC`` ``TwoPartyUStatistic``
 - ranges and curves           ``Ranges`` ``LocalCurve`` ``LocalVariance``
 - strings and tables          ``HeavyHitters`` ``FrequentStrings`` ``JointTable``
@@ -34,7 +34,7 @@ from hubbub.local.collection.tally import Tally
 from hubbub.local.estimates import FrequencyEstimate, MeanEstimate, VectorEstimate
 from hubbub.local.longitudinal.lifetime import Caps, CollectionSpending, Lifetime
 from hubbub.local.longitudinal.loloha import Loloha
-from hubbub.local.longitudinal.memoized import Memoised, new_secret
+from hubbub.local.longitudinal.memoized import Memoized, new_secret
 from hubbub.local.longitudinal.rappor import Rappor
 from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
 from hubbub.local.randomizers.additive import LocalGaussian, LocalLaplace
@@ -105,7 +105,7 @@ __all__ = [
     "MannWhitney",
     "MeanEstimate",
     "Means",
-    "Memoised",
+    "Memoized",
     "OneBitHadamard",
     "OneBitMean",
     "PairEstimate",

@@ -54,7 +54,7 @@ class RandomizedResponse(Mechanism):
     Guarantee: epsilon-DP for the value of one person (``neighbours="replace"``), also against whoever collects the
     reports. Each entry of an array is another person's value; a person who reports twice pays twice.
     Because: [Warner65] for two values; for more, any report has probability e^epsilon or 1 over the same
-    normaliser, exactly (``noise.bernoulli_logistic``).
+    normalizer, exactly (``noise.bernoulli_logistic``).
     Error: each estimated share is within ``error(confidence, count=...)`` of the share among the people who
     reported; unbiased.
     Not covered: that somebody reported at all; what is no code in the range counts as ``missing``.

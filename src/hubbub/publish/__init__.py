@@ -32,7 +32,7 @@ person), ``measure`` (counts and choices with noise), ``charges`` and ``stored``
 kept), ``graphical`` (one distribution that fits noisy marginals): all that ``synthetic`` and ``tables`` share.
 """
 
-from hubbub.publish.anonymize.anonymized_table import Anonymised
+from hubbub.publish.anonymize.anonymized_table import Anonymized
 from hubbub.publish.anonymize.beliefs import Beliefs, beliefs
 from hubbub.publish.anonymize.checks import Checked, ColumnDiversity, check
 from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
@@ -70,7 +70,7 @@ from hubbub.schema import PRIVATE
 
 __all__ = [
     "PRIVATE",
-    "Anonymised",
+    "Anonymized",
     "Beliefs",
     "Categorical",
     "Categories",

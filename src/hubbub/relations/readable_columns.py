@@ -45,7 +45,7 @@ def parquet_form(name: str, native: str) -> str | None:
         return None
     if native == "VARCHAR":
         # The reader prunes by statistics of the bytes as they were before bad ones were replaced: whether a row meets
-        # a condition would depend on others'. The optimiser does not see through `least` of one value.
+        # a condition would depend on others'. The optimizer does not see through `least` of one value.
         return f"least({name})"
     return readable_form(name, native)
 

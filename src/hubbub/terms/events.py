@@ -70,7 +70,7 @@ class Step(Event):
     def steps(self) -> Iterator[Step]:
         yield self
 
-    def _normalise(self, read: Callable[..., object], *names: str) -> None:
+    def _normalize(self, read: Callable[..., object], *names: str) -> None:
         """Put fields into the types that they are stored and read back in, with the words that every step has."""
         put = object.__setattr__
         for name in names:
@@ -95,8 +95,8 @@ class LaplaceNoise(Step):
     mechanism: str = "laplace"
 
     def __post_init__(self) -> None:
-        self._normalise(_size_of, "scale", "sensitivity", "grid")
-        self._normalise(whole, "dimension")
+        self._normalize(_size_of, "scale", "sensitivity", "grid")
+        self._normalize(whole, "dimension")
 
     @property
     def epsilon(self) -> Fraction:
@@ -119,8 +119,8 @@ class GaussianNoise(Step):
     mechanism: str = "gaussian"
 
     def __post_init__(self) -> None:
-        self._normalise(_size_of, "sigma", "sensitivity", "grid")
-        self._normalise(whole, "dimension")
+        self._normalize(_size_of, "sigma", "sensitivity", "grid")
+        self._normalize(whole, "dimension")
 
     @property
     def rho(self) -> Fraction:
@@ -137,7 +137,7 @@ class ExponentialChoice(Step):
     mechanism: str = "exponential"
 
     def __post_init__(self) -> None:
-        self._normalise(_size_of, "epsilon")
+        self._normalize(_size_of, "epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class PureStep(Step):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        self._normalise(_size_of, "epsilon")
+        self._normalize(_size_of, "epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +160,8 @@ class ApproximateStep(Step):
     delta: Fraction
 
     def __post_init__(self) -> None:
-        self._normalise(_size_of, "epsilon")
-        self._normalise(fraction_of, "delta")
+        self._normalize(_size_of, "epsilon")
+        self._normalize(fraction_of, "delta")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +173,8 @@ class ConcentratedStep(Step):
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        self._normalise(_size_of, "rho")
-        self._normalise(partial(fraction_of, zero=True), "delta")
+        self._normalize(_size_of, "rho")
+        self._normalize(partial(fraction_of, zero=True), "delta")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Generalised values as k-anonymous tables print them, and who may stand behind each.
+"""Generalized values as k-anonymous tables print them, and who may stand behind each.
 
 =============================  ==================================================
 ``*``, or nothing at all       anything

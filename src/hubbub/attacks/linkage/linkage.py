@@ -32,7 +32,7 @@ def link(
     *,
     identity: str | None = None,
     truth: object = None,
-    generalised: bool = False,
+    generalized: bool = False,
 ) -> Linkage:
     """Find the people behind the rows of ``released`` among those of ``known``, by the columns ``on``.
 
@@ -40,7 +40,7 @@ def link(
     maps a column of the first to one of the second. ``identity`` is the column of ``known`` that names its people
     (else rows are people); ``truth`` the real identity of each released row (a column of ``released``, or a
     sequence; row numbers where there is no ``identity``), to tell how many matches are right. A released row that
-    agrees with exactly one known person is *matched*. A missing value agrees with nothing. With ``generalised``,
+    agrees with exactly one known person is *matched*. A missing value agrees with nothing. With ``generalized``,
     cells such as ``20-29``, ``021**`` or ``*`` agree with all that they may stand for.
 
     Not covered: people whom ``known`` does not list. One of them may be the person behind a matched row.
@@ -56,7 +56,7 @@ def link(
     plain_tables.known_columns(theirs, [other for _, other in columns], called="known")
     if identity is not None:
         plain_tables.known_columns(theirs, [identity], called="known")
-    if generalised:
+    if generalized:
         counts, rows = generalized_values.count_candidates(ours, theirs, columns, identity)
     else:
         plain_tables.no_identifiers(ours, [one for one, _ in columns], called="released")
@@ -208,7 +208,7 @@ def _some_overlap(counts: Codes, columns: Sequence[tuple[str, str]]) -> None:
         raise Unsuitable(
             "no released row agrees with any known one.",
             why=f"The tables have no combination of {', '.join(one for one, _ in columns)} in common.",
-            fix="Check that both write these columns alike, or use generalised=True for ranges and stars.",
+            fix="Check that both write these columns alike, or use generalized=True for ranges and stars.",
         )
 
 

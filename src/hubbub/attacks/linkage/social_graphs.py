@@ -152,7 +152,7 @@ class GraphMatch(Attack):
             return ("The few known people did not lead to others: the two networks have too little in common.",)
         return (
             "Who knows whom is as telling as a name. A network without names can be laid over another that has them: a "
-            "few people who are recognised are enough to start, and each one found helps to find friends.",
+            "few people who are recognized are enough to start, and each one found helps to find friends.",
         )
 
     def remedy(self) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ class ModelMembership(Attack):
     def remedy(self) -> tuple[str, ...]:
         """What would have helped, and what would not."""
         return (
-            "Training with differential privacy bounds every such attack. Stopping early, regularising and more data "
+            "Training with differential privacy bounds every such attack. Stopping early, regularizing and more data "
             "make the average attack weaker, and still leave unusual people exposed.",
             "Hiding the probabilities and telling the class alone helps little: they can be estimated.",
         )

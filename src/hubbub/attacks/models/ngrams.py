@@ -1,6 +1,6 @@
 """A small language model: which character follows the last few, counted over what people wrote.
 
-It learns as large models do, by fitting the next character, and memorises as they do: what one person wrote once, it
+It learns as large models do, by fitting the next character, and memorizes as they do: what one person wrote once, it
 can repeat. ``train_private_ngrams`` counts people with noise instead, and names no sequence that few people have.
 """
 

@@ -21,7 +21,7 @@ class Networks:
     truth: dict[int, int]
 
     def seeds(self, count: int) -> dict[int, int]:
-        """The best connected people of both: those whom an attacker recognises first."""
+        """The best connected people of both: those whom an attacker recognizes first."""
         degree = np.bincount(self.released.ravel())
         best = sorted(self.truth, key=lambda person: (-degree[person], person))
         return {person: self.truth[person] for person in best[:count]}

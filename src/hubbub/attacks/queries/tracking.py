@@ -1,6 +1,6 @@
 """Following one person through reports that are noisy each by themselves: Alice stops buying bread.
 
-A phone that reports every day with fresh randomness is found out by its own average. So systems *memoise*: they draw a
+A phone that reports every day with fresh randomness is found out by its own average. So systems *memoize*: they draw a
 noisy value once and report that for as long as the true value stays [EPK14]. Then the average tells no more than one
 report; but the day on which the true value changes shows, because the memory is drawn anew. A second layer of noise
 on every report blurs that day, and many reports sharpen it again.

@@ -45,6 +45,6 @@ class Exhibit:
             confidence=confidence,
             claim=self.claim,
             neighbours=self.neighbours,
-            vectorised=True,
+            vectorized=True,
             name=f"{self.name}, repaired" if fixed else self.name,
         )

@@ -55,7 +55,7 @@ def exhibits() -> tuple[Exhibit, ...]:
         ),
         Exhibit(
             name="exponential mechanism without the half",
-            story="One person moves one score up and all others down, so that weight and normaliser both move: weights "
+            story="One person moves one score up and all others down, so that weight and normalizer both move: weights "
             "e^(epsilon score) need a half.",
             source="MT07",
             broken=_exponential_choice(1.0),

@@ -31,7 +31,7 @@ Delta = Annotated[str, typer.Option("--delta", help="The delta beside epsilon; 0
 Claim = Annotated[str | None, typer.Option("--claim", help="The epsilon that is claimed.", metavar="E")]
 Confidence = Annotated[str, typer.Option("--confidence", help="How sure the bound is.", metavar="C")]
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds after which there is no bound.", metavar="S", min=0)]
-Vectorised = Annotated[bool, typer.Option("--vectorised", help="It takes an input and a number, and returns so many.")]
+Vectorized = Annotated[bool, typer.Option("--vectorized", help="It takes an input and a number, and returns so many.")]
 Relation = Annotated[str, typer.Option("--neighbours", help="add-remove or replace: written into the report.")]
 Reals = Annotated[bool, typer.Option("--reals", help="Leave the low bits of floats alone.")]
 Zoo = Annotated[bool, typer.Option("--zoo", help="Audit the broken mechanisms of the zoo and their twins instead.")]
@@ -47,7 +47,7 @@ def audit(
     claim: Claim = None,
     confidence: Confidence = "0.95",
     timeout: Timeout = 300.0,
-    vectorised: Vectorised = False,
+    vectorized: Vectorized = False,
     neighbours: Relation = "add-remove",
     reals: Reals = False,
     zoo: Zoo = False,
@@ -68,7 +68,7 @@ def audit(
         _read_literal(a, "--a"),
         _read_literal(b, "--b"),
         timeout=timeout,
-        vectorised=vectorised,
+        vectorized=vectorized,
         trials=trials or 100_000,
         delta=float(parse_number(delta, "delta")),
         confidence=float(parse_number(confidence, "confidence")),

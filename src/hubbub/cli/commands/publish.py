@@ -145,7 +145,7 @@ def publish(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a table: anonymised, as noisy counts, or as made-up rows; and tell what each is worth.
+    """Publish a table: anonymized, as noisy counts, or as made-up rows; and tell what each is worth.
 
     With several methods the same table is published in each way, and they stand side by side. Methods that are
     differentially private are charged, each by itself, before a row is read for them. A descriptor says what may stand

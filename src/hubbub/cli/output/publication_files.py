@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hubbub.cli.output import streams as output
-from hubbub.publish import Anonymised, Published
+from hubbub.publish import Anonymized, Published
 from hubbub.studies.publication import PublicationTable
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _write_rows(table: PublicationTable, place: Path) -> list[Path]:
     place.parent.mkdir(parents=True, exist_ok=True)
     assert not isinstance(table.result, Published)
     _write_arrow(table.result.table, place)
-    if not isinstance(table.result, Anonymised):
+    if not isinstance(table.result, Anonymized):
         return [place]
     manifest = place.with_suffix(".manifest.json")
     manifest.write_text(table.result.manifest.text(), encoding="utf-8")

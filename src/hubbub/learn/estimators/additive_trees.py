@@ -126,7 +126,7 @@ class AdditiveTrees(PrivateEstimator):
 
 
 class AdditiveTreesClassifier(PrivateClassifier, AdditiveTrees):
-    """Boosted trees of one column each, added up: a generalised additive model that can be read column by column.
+    """Boosted trees of one column each, added up: a generalized additive model that can be read column by column.
 
     ``bounds`` is a pair for all columns or one pair per column and ``bins`` how many equal bins lie between (one
     number, or per column a number or a list of ends), all from public knowledge. A column of codes 0 to m - 1 has

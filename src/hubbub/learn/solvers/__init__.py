@@ -1,8 +1,8 @@
-"""Private empirical risk minimisation as the lectures have it: linear models, convex losses, a convex set.
+"""Private empirical risk minimization as the lectures have it: linear models, convex losses, a convex set.
 
 - ``projected_sgd``: the lecture's DP-SGD, one row in each step; noise by its formula, or as much as accounting asks for
 - ``gradient_descent``: all rows in each step
-- ``output_perturbation``, ``objective_perturbation``: noise on the minimiser, or in the objective
+- ``output_perturbation``, ``objective_perturbation``: noise on the minimizer, or in the objective
 - ``lecture_noise``: the formula itself, and where it is proved
 - ``LOGISTIC``, ``SMOOTH_HINGE``: losses; ``Ball``, ``Box``: convex sets with their projections
 

@@ -31,7 +31,7 @@ def gradient_descent(
     steps: int = 100,
     rng: RandomSource | None = None,
 ) -> Solution:
-    """Minimise the mean loss plus l2/2 |theta|^2 over ``domain``, by noisy projected gradient descent.
+    """Minimize the mean loss plus l2/2 |theta|^2 over ``domain``, by noisy projected gradient descent.
 
     Guarantee: (epsilon, delta)-DP for adding or removing a row; the number of rows counts as public.
     Because: Gaussian noise on sums of bounded gradients [BST14], composed as one Gaussian [DRS22, Cor. 2];

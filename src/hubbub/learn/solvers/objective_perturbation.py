@@ -1,7 +1,7 @@
-"""Objective perturbation: minimise the risk plus a random linear term, to a checked gradient norm.
+"""Objective perturbation: minimize the risk plus a random linear term, to a checked gradient norm.
 
-The density of the minimiser changes by a determinant and a shifted Gaussian when a row comes or goes
-(``docs/proofs/learn.md``). What is computed is only close to the minimiser; a little noise on top hides the rest.
+The density of the minimizer changes by a determinant and a shifted Gaussian when a row comes or goes
+(``docs/proofs/learn.md``). What is computed is only close to the minimizer; a little noise on top hides the rest.
 """
 
 # ruff: noqa: N803  (X is what scikit-learn calls it)
@@ -16,14 +16,14 @@ import numpy as np
 from hubbub import noise
 from hubbub.accounting import delta_of
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
-from hubbub.learn.solvers.minimise import Objective
+from hubbub.learn.solvers.minimize import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.learn.training.network import Floats
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import RandomSource
 from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, Real, exact, fraction_of, positive
 
-_SHARE = Fraction(1, 50)  # of the price, for the noise that hides how far the minimisation got
+_SHARE = Fraction(1, 50)  # of the price, for the noise that hides how far the minimization got
 _TOLERANCE = 1e-4
 _ROUNDING = 64  # grid steps by which discrete noise may differ from continuous noise in each coordinate
 
@@ -39,10 +39,10 @@ def objective_perturbation(
     loss: Loss = LOGISTIC,
     rng: RandomSource | None = None,
 ) -> Solution:
-    """The minimiser of: mean loss + l2/2 |theta|^2 + b.theta / n, with Gaussian b; l2 is raised where privacy needs it.
+    """The minimizer of: mean loss + l2/2 |theta|^2 + b.theta / n, with Gaussian b; l2 is raised where privacy needs it.
 
     Guarantee: (epsilon, delta)-DP for adding or removing a row; the number of rows counts as public.
-    Because: [KST12] with the bound of [RKW23] for linear models, and approximate minimisation as in [INSTTW19]; derived
+    Because: [KST12] with the bound of [RKW23] for linear models, and approximate minimization as in [INSTTW19]; derived
     for what is done here, with discrete noise, in ``docs/proofs/learn.md``.
     Error: as without privacy at l2, plus that of a gradient with noise sigma / n.
     Not covered: running time.
@@ -62,7 +62,7 @@ def objective_perturbation(
         dimension=problem.inputs,
     )
     linear = _linear_noise(problem.inputs, sigma, grid, rng)
-    theta = Objective(problem, weight, linear, _TOLERANCE).minimise(X, y)
+    theta = Objective(problem, weight, linear, _TOLERANCE).minimize(X, y)
     weights = np.asarray(hide.release(theta, rng=rng))
     step = ApproximateStep(mechanism="objective-perturbation", epsilon=main.epsilon, delta=main.delta)
     promise = Guarantee(price, caveats=(ROWS_ARE_PUBLIC, *CAVEATS))

@@ -1,4 +1,4 @@
-"""Private empirical risk minimisation: the problem, its gradient in doubles, and a solution."""
+"""Private empirical risk minimization: the problem, its gradient in doubles, and a solution."""
 
 # ruff: noqa: N803  (X is what scikit-learn calls it)
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Layers that are known to mix are refused by name. Everything else is tried, at every batch size that training will run
 (``gradients.sizes``; batches of other sizes are filled up to one of these). Half of a batch is changed, in as many
 ways as it takes to have every example once in the changed half and every other once in the kept one: if the loss of a
-kept example moves, they mix (batch normalisation, a loss over pairs, attention over the batch, ...). If a buffer or an
+kept example moves, they mix (batch normalization, a loss over pairs, attention over the batch, ...). If a buffer or an
 attribute changes, the model remembers what it saw. If an example has another loss alone than in a batch, the batch's
 size leaks in.
 
@@ -60,7 +60,7 @@ def refuse_mixing(model: nn.Module, loss: Loss, probes: list[Probe]) -> None:
 
 
 def _refuse_known(model: nn.Module) -> None:
-    """Normalisation over the batch, by whatever name: it mixes whenever it looks at the batch and not at its memory."""
+    """Normalization over the batch, by whatever name: it mixes whenever it looks at the batch and not at its memory."""
     for name, layer in model.named_modules():
         kind = isinstance(layer, nn.modules.batchnorm._BatchNorm) and not isinstance(layer, _PER_EXAMPLE)
         if kind and (layer.training or not layer.track_running_stats):
@@ -294,6 +294,6 @@ def _mixes_examples(what: str, why: str) -> MixesPeople:
     return MixesPeople(
         what,
         why=why,
-        fix="Use layers that treat each example by itself: GroupNorm or LayerNorm instead of batch normalisation. "
+        fix="Use layers that treat each example by itself: GroupNorm or LayerNorm instead of batch normalization. "
         "Layers whose parameters are all frozen are run in evaluation mode.",
     )

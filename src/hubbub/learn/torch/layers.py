@@ -7,7 +7,7 @@ with each one's clipping factor:
     Linear       outer products: norms by products of norms, or of Gram matrices for sequences; nothing is formed
     Embedding    rows of errors: norms by Gram matrices over equal tokens
     Conv1d-3d    patches times errors, formed per example
-    LayerNorm, GroupNorm   normalised inputs times errors
+    LayerNorm, GroupNorm   normalized inputs times errors
 
 The norm of an outer product is the product of the norms [Goo15]; for sequences see [LTLH22, Sec. 4]; norms and sums in
 one pass are the book-keeping of [BWZK23]. ``docs/proofs/networks.md`` has the formulas. A layer that is called several
@@ -141,7 +141,7 @@ class _Embedding:
         return {"weight": table.index_add_(0, self.tokens.flatten(), errors.flatten(0, 1))}
 
 
-# ------------------------------------------------------------ normalisation
+# ------------------------------------------------------------ normalization
 
 
 @dataclass(slots=True)
@@ -158,7 +158,7 @@ class _Formed:
 
 
 def _norm_gradients(layer: nn.Module, entering: Tensor, errors: Tensor) -> dict[str, Tensor]:
-    """Gradients of gain and offset: errors times normalised inputs, summed over places."""
+    """Gradients of gain and offset: errors times normalized inputs, summed over places."""
     if isinstance(layer, nn.LayerNorm):
         axes = tuple(range(1, entering.dim() - len(layer.normalized_shape)))
         plain = functional.layer_norm(entering, layer.normalized_shape, eps=layer.eps)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hubbub.accounting import group_privacy
 from hubbub.local.amplification.clones import least_epsilon
 from hubbub.local.amplification.pure_epsilon import pure_epsilon
-from hubbub.local.longitudinal.memoized import Memoised
+from hubbub.local.longitudinal.memoized import Memoized
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import Randomizer
 from hubbub.terms import ApproximateDP, NotProved, Real, fraction_of, round_up, whole
@@ -24,10 +24,10 @@ def group(what: Randomizer | Real, *, size: int, delta: Real, independent: bool 
     """What ``size`` people cost who each send one epsilon-LDP report: the least of k epsilon, theorem and profile.
 
     Guarantee: (epsilon', delta)-DP for the values of any ``size`` people together, if every report is epsilon-LDP and
-    drawn with fresh randomness of its own: not one that was memoised, and not one of two reports about one value.
+    drawn with fresh randomness of its own: not one that was memoized, and not one of two reports about one value.
     Because: [KOV15] two-valued randomized response dominates every epsilon-DP report, so the profile of k independent
     ones dominates theirs; [BNS19, Thm. 4.2] is the closed form, k epsilon^2/2 + epsilon sqrt(2 k ln(1/delta)).
-    Not covered: reports of a person at several times, which are correlated if they are memoised; refused if told.
+    Not covered: reports of a person at several times, which are correlated if they are memoized; refused if told.
 
     >>> round(float(group(0.1, size=64, delta=1e-6).epsilon), 3)
     3.68
@@ -69,11 +69,11 @@ def _privacy_losses(epsilon: float, size: int) -> tuple[Floats, Floats]:
 
 
 def _check_independent(what: object, independent: bool) -> None:
-    memoised = isinstance(what, Memoised) or (isinstance(what, Randomizer) and memory_of(what) is not None)
-    if independent and not memoised:
+    memoized = isinstance(what, Memoized) or (isinstance(what, Randomizer) and memory_of(what) is not None)
+    if independent and not memoized:
         return
     raise NotProved(
-        "the reports are memoised or otherwise not independent.",
+        "the reports are memoized or otherwise not independent.",
         why="The bound adds up independent losses; reports that repeat each other lose together.",
         fix="Use k epsilon (hubbub.accounting.group_privacy.pure), or count each person once with fresh randomness.",
     )

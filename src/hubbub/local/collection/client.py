@@ -17,7 +17,7 @@ from hubbub.local.collection.collection import Collection, bad_collection, one_f
 from hubbub.local.collection.randomizer_config import distribution_parameters
 from hubbub.local.collection.signed_configuration import open_signed
 from hubbub.local.longitudinal.lifetime import Caps, CollectionSpending, Lifetime, price_of
-from hubbub.local.longitudinal.memoizing import Memoising
+from hubbub.local.longitudinal.memoizing import Memoizing
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer
 from hubbub.local.randomizers.binary import SignResponse
@@ -134,7 +134,7 @@ class _Maker:
         shown = value if informative else self._any_value(randomizer)
         return randomizer.randomize(shown, rng=self._source)
 
-    def _remembered(self, memory: Memoising, code: int) -> Any:
+    def _remembered(self, memory: Memoizing, code: int) -> Any:
         """A fresh step on the memo of the value's kind; past a cap, on a memo of a random kind, kept by nobody."""
         record = self._record
         if record.part is None:
@@ -150,7 +150,7 @@ class _Maker:
             record.memos[str(kind)] = f"{memory.memo(part, kind, self._words(memory.memo_words)):x}"
         return self._step(memory, part, int(record.memos[str(kind)], 16))
 
-    def _step(self, memory: Memoising, part: int, memo: int) -> Any:
+    def _step(self, memory: Memoizing, part: int, memo: int) -> Any:
         return memory.step(part, memo, self._words(memory.step_words))
 
     def _any_value(self, randomizer: Randomizer) -> Any:
@@ -243,7 +243,7 @@ def _record_spending(record: Record) -> CollectionSpending:
         charges=record.charges,
         told=record.told,
         silent=record.silent,
-        memoised=record.memoised,
+        memoized=record.memoised,
         memos=len(record.memos),
         again=None if record.again is None else Fraction(record.again),
         delta=Fraction(record.delta or 0),

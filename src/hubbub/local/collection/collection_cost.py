@@ -32,7 +32,7 @@ def whole_life(collection: Collection) -> CollectionSpending:
         charges=kinds,
         told=collection.epochs,
         silent=0,
-        memoised=True,
+        memoized=True,
         memos=min(kinds, collection.epochs),
         again=memory.again,
     )

@@ -364,7 +364,7 @@ def _rounded_count(count: float) -> str:
 
 def _lifetime_rows(spent: CollectionSpending) -> list[tuple[str, str]]:
     """What all reports together cost; the three numbers are one where nothing is remembered."""
-    if not spent.memoised:
+    if not spent.memoized:
         return [("all reports of the collection", short(spent.values))]
     worst = "no bound" if spent.worst_case is None else short(spent.worst_case)
     return [

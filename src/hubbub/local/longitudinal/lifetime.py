@@ -58,7 +58,7 @@ class CollectionSpending:
     charges: int
     told: int
     silent: int
-    memoised: bool = False
+    memoized: bool = False
     memos: int = 0
     again: Fraction | None = None
     delta: Fraction = Fraction(0)
@@ -71,7 +71,7 @@ class CollectionSpending:
     @property
     def worst_case(self) -> Fraction | None:
         """For any two lives; None if nothing bounds it."""
-        if not (self.memoised and self.charges):
+        if not (self.memoized and self.charges):
             return self.charged
         epochs = self.told + self.silent  # which of them are silent may depend on the values
         if self.again is None:
@@ -81,12 +81,12 @@ class CollectionSpending:
     @property
     def values(self) -> Fraction:
         """For two lives in which changes come at the same times."""
-        return _least_known(self.memos * self.epsilon if self.memoised else self.charged, self.worst_case)
+        return _least_known(self.memos * self.epsilon if self.memoized else self.charged, self.worst_case)
 
     @property
     def constant(self) -> Fraction:
         """For two lives in each of which the value never changes."""
-        return _least_known(min(self.memos, 1) * self.epsilon if self.memoised else self.charged, self.worst_case)
+        return _least_known(min(self.memos, 1) * self.epsilon if self.memoized else self.charged, self.worst_case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def price_of(randomizer: Randomizer) -> Fraction:
 
 def _epoch_counts(spent: CollectionSpending) -> tuple[str, str, str]:
     """Epochs that told something, epochs that did not, memos."""
-    return f"{spent.told:,}", f"{spent.silent:,}", str(spent.memos) if spent.memoised else "none"
+    return f"{spent.told:,}", f"{spent.silent:,}", str(spent.memos) if spent.memoized else "none"
 
 
 def _epsilon_text(epsilon: Fraction | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from hubbub.local.longitudinal.memoizing import Memoising, epsilon_above
+from hubbub.local.longitudinal.memoizing import Memoizing, epsilon_above
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
@@ -31,7 +31,7 @@ _ANSWER = 32  # a report is seed + 2^32 answer, as in LocalHashing
 _MOST_BUCKETS = 256
 
 
-class Loloha(LocalHashing, Memoising):
+class Loloha(LocalHashing, Memoizing):
     """Report every epoch for years: the bucket of the value, by a remembered answer and a fresh randomization of it.
 
     ``epsilon`` is for one report seen alone, ``forever`` for all reports of a value that never changes; it must be the

@@ -19,7 +19,7 @@ from hubbub.terms import OutOfRange
 SECRET_BYTES = 32
 
 
-class Memoised:
+class Memoized:
     """A randomizer with permanent noise (``Rappor``, ``DBitFlip``, ``OneBitMean``, ``Loloha``) in one client's hands.
 
     What is drawn once and for all comes from the client's secret, by a keyed hash of the randomizer's parameters, of
@@ -33,8 +33,8 @@ class Memoised:
     >>> from hubbub.local import DBitFlip
     >>> survey = DBitFlip(epsilon=2, domain=8, flips=2)
     >>> secret = bytes(range(32))                              # from new_secret(), kept on the device
-    >>> first = Memoised(survey, secret, collection="browser").randomize(5)
-    >>> again = Memoised(survey, secret, collection="browser").randomize(5)      # after a restart
+    >>> first = Memoized(survey, secret, collection="browser").randomize(5)
+    >>> again = Memoized(survey, secret, collection="browser").randomize(5)      # after a restart
     >>> first == again
     True
     """

@@ -21,7 +21,7 @@ from hubbub.local.randomizers.common.exact_words import exp_low
 _MILLIONTH = Fraction(1, 10**6)
 
 
-class Memoising(ABC):
+class Memoizing(ABC):
     """What a client needs to report many times with one memory."""
 
     forever: Fraction  # epsilon of one memo, however often it is used

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.local.longitudinal.memoizing import Memoising, epsilon_above
+from hubbub.local.longitudinal.memoizing import Memoizing, epsilon_above
 from hubbub.local.longitudinal.rappor import Rappor
 from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
 from hubbub.local.randomizers.base import Randomizer
@@ -16,9 +16,9 @@ from hubbub.local.randomizers.common.exact_words import WORD, integer_below
 from hubbub.local.randomizers.common.hash_family import hash_bucket
 
 
-def memory_of(randomizer: Randomizer) -> Memoising | None:
+def memory_of(randomizer: Randomizer) -> Memoizing | None:
     """How a client remembers answers by this randomizer; None if every epoch gets a report of its own."""
-    if isinstance(randomizer, Memoising):
+    if isinstance(randomizer, Memoizing):
         return randomizer
     if isinstance(randomizer, DBitFlip):
         return _Flips(randomizer)
@@ -27,7 +27,7 @@ def memory_of(randomizer: Randomizer) -> Memoising | None:
     return _Bit(randomizer) if isinstance(randomizer, OneBitMean) else None
 
 
-class _Flips(Memoising):
+class _Flips(Memoizing):
     """dBitFlip [DKY17, Sec. 4]: the values that the client is asked about, and a row of bits for each of them.
 
     All values that it is not asked about are of one kind, 0. The row itself is sent, so a change of it is seen.
@@ -62,7 +62,7 @@ class _Flips(Memoising):
         return [part >> (self._shift * place) & mask for place in range(self._randomizer.flips)]
 
 
-class _Bit(Memoising):
+class _Bit(Memoizing):
     """1BitMean [DKY17, Sec. 5]: a point drawn once rounds the value to one of the bounds; each of them has a bit."""
 
     again = None
@@ -86,7 +86,7 @@ class _Bit(Memoising):
         return memo
 
 
-class _Bloom(Memoising):
+class _Bloom(Memoizing):
     """RAPPOR [EPK14]: a cohort, permanently flipped bits for each value, and bits flipped again in every epoch.
 
     Two memos may differ in every bit, so a step costs as much as all bits together: where the value changes, RAPPOR

@@ -38,9 +38,9 @@ class Rappor(Bits, FrequencyRandomizer):
 
     Each client belongs to one of ``cohorts``, with hash functions of its own. ``epsilon`` is what all reports about
     one value tell together, however many there are (epsilon infinity); ``report_epsilon`` is what one report tells by
-    itself (epsilon 1; default: half). The permanent noise only protects if it is the same each time: see ``Memoised``.
+    itself (epsilon 1; default: half). The permanent noise only protects if it is the same each time: see ``Memoized``.
 
-    Guarantee: epsilon-LDP for one value over all memoised reports about it, and report_epsilon-LDP for one report.
+    Guarantee: epsilon-LDP for one value over all memoized reports about it, and report_epsilon-LDP for one report.
     Because: [EPK14, Thm. 1, Thm. 2]: two values differ in at most 2 ``hashes`` bits; ``docs/proofs/local.md``.
     Error: unbiased by least squares over cohorts and bits; far from the best, see ``ProjectiveGeometry``.
     Not covered: a client whose value changes pays epsilon for each value; that somebody reported, and the cohort.

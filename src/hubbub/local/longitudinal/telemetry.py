@@ -30,13 +30,13 @@ _MOST = 1 << 16
 
 
 class OneBitMean(Duchi):
-    """``Duchi`` for what is asked for again and again: ``Memoised`` answers the same for the same value.
+    """``Duchi`` for what is asked for again and again: ``Memoized`` answers the same for the same value.
 
     Guarantee: epsilon-LDP for one report, and for all reports of a client whose value does not change if they are
-    memoised.
+    memoized.
     Because: [DKY17]: repeating a bit that was drawn once tells nothing more.
     Error: as ``Duchi``.
-    Not covered: when a memoised bit changes, the value has changed; each further value costs epsilon again.
+    Not covered: when a memoized bit changes, the value has changed; each further value costs epsilon again.
 
     >>> from hubbub.noise.testing import seeded
     >>> survey = OneBitMean(epsilon=1, lower=0, upper=24)
@@ -50,14 +50,14 @@ class OneBitMean(Duchi):
 class DBitFlip(FrequencyRandomizer):
     """Pick ``flips`` of the values at random and send, for each, a noisy bit that says whether it is one's own.
 
-    A report is a row of 2 value + bit, one for each picked value. ``Memoised`` picks and flips once for all.
+    A report is a row of 2 value + bit, one for each picked value. ``Memoized`` picks and flips once for all.
 
     Guarantee: epsilon-LDP for one report, and for all reports of a client whose value does not change if they are
-    memoised.
+    memoized.
     Because: [DKY17]: the picked values say nothing, and two values differ in at most two of the bits, each
     flipped with ratio e^(epsilon/2).
     Error: n * variance is domain / flips times e^(epsilon/2) / (e^(epsilon/2) - 1)^2 for a rare value.
-    Not covered: when memoised bits change, the value has changed; values outside the domain count as ``missing``.
+    Not covered: when memoized bits change, the value has changed; values outside the domain count as ``missing``.
 
     >>> from hubbub.noise.testing import seeded
     >>> survey = DBitFlip(epsilon=2, domain=32, flips=8)

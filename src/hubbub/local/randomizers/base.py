@@ -167,7 +167,8 @@ class Randomizer(ABC):
 
     def __repr__(self) -> str:
         arguments = {name: value for name, value in self.parameters().items() if name not in {"protocol", "thresholds"}}
-        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
+        shown = (f"{self._arguments.get(name, name)}={value}" for name, value in arguments.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     # for the randomizers
 

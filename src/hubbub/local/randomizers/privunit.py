@@ -220,7 +220,7 @@ def best_near(epsilon: float, candidates: int) -> int:
 
 @lru_cache(maxsize=256)
 def _best_share(epsilon: float) -> float:
-    """The share t of near candidates that maximises density(quantile t) (e^epsilon - 1) / (1 + t (e^epsilon - 1))."""
+    """The share t of near candidates that maximizes density(quantile t) (e^epsilon - 1) / (1 + t (e^epsilon - 1))."""
     from statistics import NormalDist
 
     normal, odds = NormalDist(), math.expm1(epsilon)

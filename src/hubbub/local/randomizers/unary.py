@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +18,13 @@ from hubbub.terms import Real
 class UnaryEncoding(Bits, FrequencyRandomizer):
     """Send one bit for each value of the domain; the own one is 1 with probability p, all others with probability q.
 
-    ``optimised`` (OUE): p = 1/2 and q = 1 / (e^epsilon + 1). Otherwise symmetric, as in the lectures and in basic
+    ``optimized`` (OUE): p = 1/2 and q = 1 / (e^epsilon + 1). Otherwise symmetric, as in the lectures and in basic
     RAPPOR: p = 1 - q = e^(epsilon/2) / (e^(epsilon/2) + 1). Reports are bits packed into bytes, eight values in one.
 
     Guarantee: epsilon-LDP for the value of one person.
     Because: [WBLJ17]: two values differ in two bits; the distribution with 64-bit coins is in
     ``docs/proofs/local.md``.
-    Error: n * variance is 4 e^epsilon / (e^epsilon - 1)^2 for a rare value if optimised.
+    Error: n * variance is 4 e^epsilon / (e^epsilon - 1)^2 for a rare value if optimized.
     Not covered: that somebody reported; values outside the domain count as ``missing``.
 
     >>> from hubbub.noise.testing import seeded
@@ -34,11 +35,12 @@ class UnaryEncoding(Bits, FrequencyRandomizer):
     """
 
     protocol: ClassVar[str] = "unary"
+    _arguments: ClassVar[Mapping[str, str]] = {"optimised": "optimized"}
 
-    def __init__(self, *, epsilon: Real, domain: int, optimised: bool = True, missing: int = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, optimized: bool = True, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
-        self.optimised = bool(optimised)
-        if self.optimised:
+        self.optimized = bool(optimized)
+        if self.optimized:
             self._own, self._other = WORD // 2, WORD - coin_threshold(exp_low(self.epsilon))
         else:
             self._own = coin_threshold(exp_low(self.epsilon / 2))
@@ -50,7 +52,7 @@ class UnaryEncoding(Bits, FrequencyRandomizer):
 
     def parameters(self) -> dict[str, Json]:
         """The domain, and the thresholds of the coins for the own bit and for all others."""
-        return {**self._base_parameters([self._own, self._other]), "optimised": self.optimised}
+        return {**self._base_parameters([self._own, self._other]), "optimised": self.optimized}
 
     def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """How many reports have each bit set."""

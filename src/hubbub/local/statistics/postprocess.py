@@ -89,7 +89,7 @@ def simplex(frequencies: FrequencyEstimate) -> Processed:
 def iterative_bayes(
     randomizer: KaryResponse | FiniteRandomizer, reports: ArrayLike, *, rounds: int = 1000, tolerance: object = 1e-9
 ) -> Processed:
-    """The shares under which the reports are likeliest, by expectation maximisation [AA01].
+    """The shares under which the reports are likeliest, by expectation maximization [AA01].
 
     Each round asks what each report tells under the present shares, by Bayes' rule, and averages.
     """

@@ -1,4 +1,4 @@
-"""An anonymised table as it is handed out: the rows, what they cost, and what they do not protect against."""
+"""An anonymized table as it is handed out: the rows, what they cost, and what they do not protect against."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_GUARANTEE = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Anonymised(Document):
+class Anonymized(Document):
     """A table whose classes fulfil the models, without the suppressed rows.
 
     The rows stand in the order of what they say, not in that of the table given: files are often sorted by name, and
@@ -60,7 +60,7 @@ class Anonymised(Document):
     @property
     def title(self) -> str:
         """What was made."""
-        return f"An anonymised table: {self.manifest.method}"
+        return f"An anonymized table: {self.manifest.method}"
 
     @property
     def headline(self) -> str:
@@ -78,7 +78,7 @@ class Anonymised(Document):
             Section("What was made", (self.headline, *held, *self.search)),
             Section("What this does not protect against", (*self.gaps, *self._passed_on(), NO_GUARANTEE)),
             Section("What it cost", (), self._costs(), self._figure()),
-            Section("What was generalised", (), self.manifest.table()),
+            Section("What was generalized", (), self.manifest.table()),
         )
 
     def to_json(self) -> dict[str, Json]:

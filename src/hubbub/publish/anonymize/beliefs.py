@@ -77,7 +77,7 @@ def _known_groups(known: Any, rows: int) -> Codes:
         raise WrongShape(
             f"`known` has {given.num_rows:,} rows and the table {rows:,}.",
             why="It says for each row what the attacker knows of that person.",
-            fix="Give the same rows, in the same order (`Anonymised.kept` says which these are).",
+            fix="Give the same rows, in the same order (`Anonymized.kept` says which these are).",
         )
     return _group_rows([code_column(name, given[name]) for name in given.column_names])[0]
 

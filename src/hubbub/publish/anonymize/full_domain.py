@@ -1,4 +1,4 @@
-"""Full-domain generalisation: each column at one level of its hierarchy in all rows, and few rows left out."""
+"""Full-domain generalization: each column at one level of its hierarchy in all rows, and few rows left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
+from hubbub.publish.anonymize.anonymized_table import Anonymized, by_values
 from hubbub.publish.anonymize.coded_columns import Codes
 from hubbub.publish.anonymize.hierarchies import Flat, Hierarchy, HierarchyLevels
 from hubbub.publish.anonymize.lattice import Lattice, LatticeOptimum, Node, lattice_of, search
@@ -34,7 +34,7 @@ def full_domain(
     at_most: Mapping[str, int] | None = None,
     effort: int = 1000,
     keep: Sequence[str] = (),
-) -> Anonymised:
+) -> Anonymized:
     """Find the levels at which every class fulfils the models with the smallest loss [Swe02, EDI09].
 
     Each quasi-identifier is published at one level of its hierarchy (``*`` or the value itself if it has none), in all
@@ -75,7 +75,7 @@ def _top_node(task: AnonymizationRequest, levels: Sequence[HierarchyLevels], at_
         if name not in heights or whole(level, name=f"the level of {name!r}", least=0) > heights[name]:
             raise OutOfRange(
                 f"there is no level {level} of {name!r}.",
-                why="`at_most` limits how far quasi-identifiers may be generalised.",
+                why="`at_most` limits how far quasi-identifiers may be generalized.",
                 fix="The highest levels are " + ", ".join(f"{name}: {top}" for name, top in heights.items()) + ".",
             )
     return tuple(min(int(at_most.get(name, top)), top) for name, top in heights.items())
@@ -110,7 +110,7 @@ def _check_top(lattice: Lattice) -> None:
     )
 
 
-def _publish_node(lattice: Lattice, back: Codes, optimum: LatticeOptimum) -> Anonymised:
+def _publish_node(lattice: Lattice, back: Codes, optimum: LatticeOptimum) -> Anonymized:
     """The table at a node, without the rows that are suppressed."""
     task = lattice.task
     labels, _ = lattice.classes(optimum.node)
@@ -139,9 +139,9 @@ def _publish_node(lattice: Lattice, back: Codes, optimum: LatticeOptimum) -> Ano
     suppressed = back.size - kept.size
     metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=suppressed)
     asked_for = tuple(model.words for model in task.models)
-    manifest = Manifest("full-domain generalisation", asked_for, tuple(columns), task.untouched, back.size, suppressed)
+    manifest = Manifest("full-domain generalization", asked_for, tuple(columns), task.untouched, back.size, suppressed)
     sentences, order = _describe_search(lattice, optimum), by_values(rows)
-    return Anonymised(
+    return Anonymized(
         rows.take(_arrow_array(order)), classes[order], kept[order], task.names, task.sensitive, task.models, metrics,
         manifest, sentences,
     )  # fmt: skip

@@ -290,7 +290,7 @@ def _read_hierarchy(name: str, table: object, text: TomlText | None = None) -> H
 
 def _refuse_hierarchy(text: TomlText | None, path: tuple[str, ...], problem: str) -> NoReturn:
     what = f"the hierarchy {path[0]!r} cannot be used: {problem}."
-    fix = "See the page on anonymised tables for the four kinds."
+    fix = "See the page on anonymized tables for the four kinds."
     if text is not None:
         text.refuse(path, what, why=_WHY, fix=fix, key=True)
     raise BadDescriptor(what, why=_WHY, fix=fix)

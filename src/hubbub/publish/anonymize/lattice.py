@@ -1,4 +1,4 @@
-"""The lattice of full-domain generalisations: its nodes, what each costs, and the search for the cheapest.
+"""The lattice of full-domain generalizations: its nodes, what each costs, and the search for the cheapest.
 
 A node is a level for each column. Its *loss* is the penalty of the published table (``Metrics.gcp``): the width of what
 is published on average over all cells, where a suppressed row has width 1 in every column. The loss is at least the

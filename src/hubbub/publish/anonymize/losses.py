@@ -1,4 +1,4 @@
-"""What a partition cost: the metrics of generalised tables."""
+"""What a partition cost: the metrics of generalized tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hubbub.render import Json
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What the generalisation cost: 0 would be the table itself, 1 (of ``gcp``) a table of stars.
+    """What the generalization cost: 0 would be the table itself, 1 (of ``gcp``) a table of stars.
 
     - ``gcp``: global certainty penalty [GKKM07]: the width of what is published, as a share of the column's own, on
       average over all cells. A single value has width 0, ``*`` has 1, a suppressed row has 1 in every column. The width

@@ -59,7 +59,7 @@ def manifest_column(
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What was generalised, by which method, to fulfil which models. It holds no row and no value."""
+    """What was generalized, by which method, to fulfil which models. It holds no row and no value."""
 
     method: str
     models: tuple[str, ...]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
+from hubbub.publish.anonymize.anonymized_table import Anonymized, by_values
 from hubbub.publish.anonymize.axes import Cuts, GeneralizationAxis, Parts, axis_of
 from hubbub.publish.anonymize.coded_columns import Codes, Truths, run_starts
 from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
@@ -31,8 +31,8 @@ def mondrian(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     relaxed: bool = False,
     keep: Sequence[str] = (),
-) -> Anonymised:
-    """Generalise the quasi-identifiers until every class of equal rows fulfils the models [LDR06].
+) -> Anonymized:
+    """Generalize the quasi-identifiers until every class of equal rows fulfils the models [LDR06].
 
     ``k=10`` is short for ``models=[KAnonymity(10)]``, and both may be given. A column with a hierarchy is cut along the
     branches of its tree, any other in the order of its values (numbers, dates, or the alphabet).
@@ -199,7 +199,7 @@ def class_extremes(codes: Codes, classes: Codes) -> tuple[Codes, Codes]:
 
 def _publish_classes(
     task: AnonymizationRequest, axes: Sequence[GeneralizationAxis], classes: Codes, method: str
-) -> Anonymised:
+) -> Anonymized:
     """The table with each quasi-identifier replaced by what its class says."""
     low, high = class_extremes(np.stack([axis.codes for axis in axes]), classes)
     sizes, rows, columns, penalties = np.bincount(classes), task.table, [], []
@@ -215,7 +215,7 @@ def _publish_classes(
     sentences = tuple(model.words for model in task.models)
     manifest = Manifest(method, sentences, tuple(columns), task.untouched, classes.size, 0)
     order = by_values(rows)
-    return Anonymised(
+    return Anonymized(
         rows.take(order), classes[order], order, task.names, task.sensitive, task.models, metrics, manifest
     )
 

@@ -4,7 +4,7 @@
 - ``compare(tables, private=rows, epsilon=..., delta=...)``  charged: each number has noise and a margin
 - ``UtilityComparison``: the scores as a report; ``Scores``, ``UtilityScore``: those of one table
 
-Inside: ``cells`` (public cells), ``generalised`` (ranges spread evenly), ``candidates`` (whatever is compared, as
+Inside: ``cells`` (public cells), ``generalized`` (ranges spread evenly), ``candidates`` (whatever is compared, as
 counts), ``workload`` (questions), ``scores`` (the metrics), ``models`` (pMSE and AUC), ``free`` (on public rows),
 ``charged`` (the same of private rows, in whole numbers), ``comparison`` and ``report``.
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.engines import arrow_of
-from hubbub.publish.anonymize.anonymized_table import Anonymised
+from hubbub.publish.anonymize.anonymized_table import Anonymized
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.cells import Codes
 from hubbub.publish.marginal_counts import CodedRows, Columns
@@ -130,7 +130,7 @@ def candidate_of(given: Any, cells: ComparisonCells, *, name: str, hierarchies: 
     if isinstance(given, Synthetic):
         given = given.table
     coarse: tuple[str, ...] = ()
-    if isinstance(given, Anonymised):
+    if isinstance(given, Anonymized):
         given, coarse = given.table, given.quasi_identifiers
     if not is_rows(given):
         raise NotANumber(

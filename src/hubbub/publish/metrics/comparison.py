@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.ledger import AccountLike
-from hubbub.publish.anonymize.anonymized_table import Anonymised
+from hubbub.publish.anonymize.anonymized_table import Anonymized
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.cells import CategoryCells, Coding
 from hubbub.publish.jobs import columns_told
@@ -221,7 +221,7 @@ def _target_index(target: str | None, cells: ComparisonCells, *, public: bool) -
 
 def _with_partitions(scores: Sequence[Scores], given: Mapping[Any, Any]) -> tuple[Scores, ...]:
     """With what a partition cost, which stands in its manifest anyway."""
-    parts = {str(name): each.metrics for name, each in given.items() if isinstance(each, Anonymised)}
+    parts = {str(name): each.metrics for name, each in given.items() if isinstance(each, Anonymized)}
     return tuple(Scores(one.name, one.values, parts.get(one.name), one.worst) for one in scores)
 
 

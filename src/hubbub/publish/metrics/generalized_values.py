@@ -1,4 +1,4 @@
-"""Generalised values as numbers again: each is spread evenly over everything that it may stand for.
+"""Generalized values as numbers again: each is spread evenly over everything that it may stand for.
 
 =============================  ==============================================
 ``*``                          anything that was declared

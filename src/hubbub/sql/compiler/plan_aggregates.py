@@ -318,7 +318,7 @@ def _choose_grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, mos
 def _cost_shares(
     readings: _Readings, measures: tuple[BoundedSum, ...], gaussian: bool, *, choose: bool
 ) -> tuple[Fraction, ...]:
-    """Shares of the cost that minimise the sum of predicted squared errors, each relative to its own scale.
+    """Shares of the cost that minimize the sum of predicted squared errors, each relative to its own scale.
 
     With noise variance proportional to 1/share (rho) the best shares are as the importances; with 1/share^2 (epsilon),
     as their powers 2/3.

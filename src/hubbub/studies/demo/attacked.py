@@ -84,7 +84,7 @@ def _link_patients(hospital: Hospital) -> tuple[attacks.Linkage, attacks.Linkage
     coarse = publish.mondrian(rows, quasi_identifiers=KNOWN, k=K).table
     return (
         attacks.link(rows, roll, on=KNOWN, identity="name"),
-        attacks.link(coarse, roll, on=KNOWN, identity="name", generalised=True),
+        attacks.link(coarse, roll, on=KNOWN, identity="name", generalized=True),
     )
 
 
@@ -105,5 +105,5 @@ def _audit_count(epsilon: float) -> float:
     """What an audit can show of a noisy count whose noise is that for ``epsilon``."""
     count = Geometric(sensitivity=1, epsilon=epsilon, dimension=TRIALS)
     return audit.lower_bound(
-        lambda people, size: count.release(np.full(size, people)), 100, 101, trials=TRIALS, vectorised=True
+        lambda people, size: count.release(np.full(size, people)), 100, 101, trials=TRIALS, vectorized=True
     )

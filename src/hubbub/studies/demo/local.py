@@ -59,7 +59,7 @@ def chapter(hospital: Hospital) -> Section:
             f"Of the reports, {survey.said:.1%} say yes, and that means nothing. But the coin is known, and together "
             f"they tell: {survey.estimate.values[YES]:.1%}, between {low:.1%} and {high:.1%}, 95 times out of 100. The "
             f"truth, which is nowhere stored, is {survey.truth:.1%}. One batch came twice: {survey.again:,} reports "
-            "were recognised by their ids and counted once.",
+            "were recognized by their ids and counted once.",
             f"Ana is asked every month for a year. Her program keeps an account: {_describe_lifetime(ana)} After that "
             "it goes on sending, but what it sends says nothing; if it fell silent, that would tell something too.",
             f"What noise cannot stop: if 1% of the reports come from fakes, they can have moved the share by "

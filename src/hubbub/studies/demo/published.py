@@ -82,7 +82,7 @@ def publish_three_ways() -> Handed:
     return Handed(
         {
             RAW: attacks.link(rows, roll, on=KNOWN),
-            ALIKE: attacks.link(alike.table, roll, on=KNOWN, generalised=True),
+            ALIKE: attacks.link(alike.table, roll, on=KNOWN, generalized=True),
         },
         {RAW: attacks.homogeneity(rows, **asked), ALIKE: attacks.homogeneity(alike.table, **asked)},  # type: ignore[arg-type]
         publish.compare({RAW: rows, ALIKE: alike, MADE_UP: synthetic}, holdout=others, domain=DOMAIN, widths=(1, 2)),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub import attacks
-from hubbub.publish import Anonymised, CodedRows, Published, Synthetic
+from hubbub.publish import Anonymized, CodedRows, Published, Synthetic
 from hubbub.publish.metrics import Candidate, ComparisonCells, RowTable, candidate_of, declared_cells
 from hubbub.studies.publication.methods import PublicationTable
 from hubbub.studies.publication.request import Method, PublicationRequest
@@ -59,7 +59,7 @@ def all_attempts(
     people = table.drop([name for name in order.names if name in table.column_names])
     own = np.arange(people.num_rows)
     if order.known:
-        yield _attack_by_linkage(RAW, people, people, own, order, generalised=False)
+        yield _attack_by_linkage(RAW, people, people, own, order, generalized=False)
     yield from _attack_classes(RAW, people, order, ("Homogeneity",))
     for each in tables:
         yield from _attack_table(each, people, order)
@@ -72,12 +72,12 @@ def _attack_table(
     published: PublicationTable, people: pyarrow.Table, order: PublicationRequest
 ) -> Iterator[TableAttack]:
     result = published.result
-    if isinstance(result, Anonymised):
-        yield _attack_by_linkage(published.name, result.table, people, result.kept, order, generalised=True)
+    if isinstance(result, Anonymized):
+        yield _attack_by_linkage(published.name, result.table, people, result.kept, order, generalized=True)
         yield from _attack_classes(published.name, result.table, order)
     elif isinstance(result, Synthetic) and order.known:
         nobody = np.full(result.table.num_rows, -1)  # no row is anybody's
-        yield _attack_by_linkage(published.name, result.table, people, nobody, order, generalised=False)
+        yield _attack_by_linkage(published.name, result.table, people, nobody, order, generalized=False)
     elif published.method is Method.TABLES:
         yield from _attack_counts(published, people, order)
 
@@ -100,14 +100,14 @@ def _attack_by_linkage(
     owners: Any,
     order: PublicationRequest,
     *,
-    generalised: bool,
+    generalized: bool,
 ) -> TableAttack:
     """Names from a list of the same people: the worst case, a list that leaves nobody out."""
     chosen = np.random.default_rng(0).permutation(released.num_rows)[:MOST_LINKED]
     shown, known = released.take(chosen), list(order.known)
     roll, truth = people.select(known), owners[chosen]
     attempt = _try_attack(
-        "Linkage", face, partial(attacks.link, shown, roll, on=known, truth=truth.tolist(), generalised=generalised)
+        "Linkage", face, partial(attacks.link, shown, roll, on=known, truth=truth.tolist(), generalized=generalized)
     )
     if attempt.found is None or order.sensitive is None or order.sensitive in known:
         return attempt

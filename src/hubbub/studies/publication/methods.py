@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hubbub.ledger import AccountLike
 from hubbub.publish import (
-    Anonymised,
+    Anonymized,
     Published,
     Synthetic,
     Unread,
@@ -25,7 +25,7 @@ from hubbub.terms import Receipt, exact
 if TYPE_CHECKING:
     import pyarrow
 
-Result = Anonymised | Synthetic | Published
+Result = Anonymized | Synthetic | Published
 
 _MECHANISMS = {
     Method.AIM: "made-up rows: noisy counts of columns and of the pairs that matter most",
@@ -70,12 +70,12 @@ class PublicationTable:
     @property
     def receipt(self) -> Receipt | None:
         """The proof of payment, where something was charged."""
-        return None if isinstance(self.result, Anonymised) else self.result.receipt
+        return None if isinstance(self.result, Anonymized) else self.result.receipt
 
     @property
     def promise(self) -> str:
         """What holds, in words."""
-        if isinstance(self.result, Anonymised):
+        if isinstance(self.result, Anonymized):
             return self.result.headline
         return self.result.guarantee.describe()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hubbub.explain import Document, Figure, Section, TextTable
-from hubbub.publish import Anonymised, UtilityComparison
+from hubbub.publish import Anonymized, UtilityComparison
 from hubbub.publish.metrics import AUC, mean_of
 from hubbub.render import Json, out_of_100, percent
 from hubbub.render import bars as text_bars
@@ -78,8 +78,8 @@ class Publication(Document):
     def _columns(self, table: PublicationTable | None = None) -> dict[str, str]:
         """Utility and attacks in a few numbers; those that no table has are left out."""
         columns: dict[str, str] = {}
-        if any(isinstance(each.result, Anonymised) for each in self.made):
-            lost = table.result.metrics if table and isinstance(table.result, Anonymised) else None
+        if any(isinstance(each.result, Anonymized) for each in self.made):
+            lost = table.result.metrics if table and isinstance(table.result, Anonymized) else None
             columns["lost (GCP)"] = percent(lost.gcp) if lost else "-"
         for key, words in ((mean_of(2), "2-way distance"), (AUC, "AUC")) if self.comparison else ():
             if any(key in one.values for one in self.comparison.scores):  # type: ignore[union-attr]

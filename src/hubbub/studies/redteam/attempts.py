@@ -18,7 +18,7 @@ from hubbub.terms import HubbubError, Unsuitable
 
 if TYPE_CHECKING:
     from hubbub.attacks import Attack
-    from hubbub.publish import Anonymised
+    from hubbub.publish import Anonymized
     from hubbub.schema import Column
 
 EXACT, GROUPED, PRIVATE = "exact answers", "k-anonymous table", "private answers"
@@ -51,7 +51,7 @@ def all_attempts(target: Target, engine: Any, opened: Opened, *, k: int) -> Iter
     """Every attack on every face to which it applies, one after the other."""
     exact = Exact(engine)
     yield _try_attack("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
-    yield _try_attack("Linkage", DEIDENTIFIED, partial(_attack_by_linkage, target, target.people, generalised=False))
+    yield _try_attack("Linkage", DEIDENTIFIED, partial(_attack_by_linkage, target, target.people, generalized=False))
     grouped = _group_people(target, k)
     for name, attack in (
         ("Linkage", _attack_grouped_table),
@@ -85,34 +85,34 @@ def _attack_privately(attack: Callable[[Target, Any], Attack], target: Target, o
 # ---------------------------------------------------------------- tables that are handed out
 
 
-def _group_people(target: Target, k: int) -> Anonymised | HubbubError:
+def _group_people(target: Target, k: int) -> Anonymized | HubbubError:
     try:
         return publish.mondrian(target.people, quasi_identifiers=target.known, k=k, keep=target.people.column_names)
     except HubbubError as refusal:
         return refusal
 
 
-def _attack_by_linkage(target: Target, released: Any, *, generalised: bool) -> Attack:
+def _attack_by_linkage(target: Target, released: Any, *, generalized: bool) -> Attack:
     """Names from a public list of the same people: the worst case, a list that leaves nobody out."""
     roll = target.people.select(list(dict.fromkeys((target.person, *target.known))))
     shown, truth = released.drop([target.person]), released[target.person].to_pylist()
-    return attacks.link(shown, roll, on=target.known, identity=target.person, truth=truth, generalised=generalised)
+    return attacks.link(shown, roll, on=target.known, identity=target.person, truth=truth, generalized=generalized)
 
 
-def _attack_grouped_table(target: Target, grouped: Anonymised | HubbubError) -> Attack:
-    return _attack_by_linkage(target, _grouped_table(grouped), generalised=True)
+def _attack_grouped_table(target: Target, grouped: Anonymized | HubbubError) -> Attack:
+    return _attack_by_linkage(target, _grouped_table(grouped), generalized=True)
 
 
-def _attack_homogeneity(target: Target, grouped: Anonymised | HubbubError) -> Attack:
+def _attack_homogeneity(target: Target, grouped: Anonymized | HubbubError) -> Attack:
     return attacks.homogeneity(_grouped_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
 
 
-def _attack_background(target: Target, grouped: Anonymised | HubbubError) -> Attack:
+def _attack_background(target: Target, grouped: Anonymized | HubbubError) -> Attack:
     """What is left if it is known of somebody what they do *not* have."""
     return attacks.background(_grouped_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
 
 
-def _grouped_table(grouped: Anonymised | HubbubError) -> Any:
+def _grouped_table(grouped: Anonymized | HubbubError) -> Any:
     if isinstance(grouped, HubbubError):
         raise grouped
     return grouped.table

@@ -23,7 +23,7 @@ def mix_bits(number: Words) -> Words: ...
 @overload
 def mix_bits(number: Word) -> Word: ...
 def mix_bits(number: Word) -> Word:
-    """A fixed scrambling of 64 bits (the finaliser of splitmix64)."""
+    """A fixed scrambling of 64 bits (the finalizer of splitmix64)."""
     z = _modulo(number + _GOLDEN)
     z = _modulo((z ^ (z >> 30)) * _FIRST)
     z = _modulo((z ^ (z >> 27)) * _SECOND)

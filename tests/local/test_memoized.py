@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.local import DBitFlip, KaryResponse, Memoised, OneBitMean, Rappor, new_secret
+from hubbub.local import DBitFlip, KaryResponse, Memoized, OneBitMean, Rappor, new_secret
 from hubbub.noise.testing import seeded
 from hubbub.terms import OutOfRange
 
@@ -23,7 +23,7 @@ every = pytest.mark.parametrize("name", SURVEYS)
 def test_answers_survive_a_restart(name: str) -> None:
     survey, value, other = SURVEYS[name]
     secret = new_secret()
-    first, again = (Memoised(survey, secret, collection="c") for _ in range(2))
+    first, again = (Memoized(survey, secret, collection="c") for _ in range(2))
     for held in (value, other, value):
         assert np.array_equal(first.randomize(held, rng=seeded(1)), again.randomize(held, rng=seeded(1)))
 
@@ -34,10 +34,10 @@ def test_clients_and_collections_are_independent(name: str) -> None:
     secret = bytes(32)
     seen = {
         "collections": {
-            str(Memoised(survey, secret, collection=str(i)).randomize(value, rng=seeded(1))) for i in range(60)
+            str(Memoized(survey, secret, collection=str(i)).randomize(value, rng=seeded(1))) for i in range(60)
         },
         "secrets": {
-            str(Memoised(survey, i.to_bytes(32, "big"), collection="c").randomize(value, rng=seeded(1)))
+            str(Memoized(survey, i.to_bytes(32, "big"), collection="c").randomize(value, rng=seeded(1)))
             for i in range(60)
         },
     }
@@ -45,10 +45,10 @@ def test_clients_and_collections_are_independent(name: str) -> None:
 
 
 @every
-def test_estimates_from_memoised_clients_are_unbiased(name: str) -> None:
+def test_estimates_from_memoized_clients_are_unbiased(name: str) -> None:
     survey, value, _ = SURVEYS[name]
     reports = [
-        Memoised(survey, i.to_bytes(32, "big"), collection="c").randomize(value, rng=seeded(i)) for i in range(1500)
+        Memoized(survey, i.to_bytes(32, "big"), collection="c").randomize(value, rng=seeded(i)) for i in range(1500)
     ]
     found = survey.estimate(np.array(reports))
     if name == "onebitmean":
@@ -60,7 +60,7 @@ def test_estimates_from_memoised_clients_are_unbiased(name: str) -> None:
 
 def test_only_the_second_step_of_rappor_is_fresh() -> None:
     survey, value, _ = SURVEYS["rappor"]
-    client = Memoised(survey, new_secret(), collection="c")
+    client = Memoized(survey, new_secret(), collection="c")
     reports = np.array([client.randomize(value) for _ in range(400)])
     assert len({row.tobytes() for row in reports}) > 100
     bits = np.unpackbits(reports[:, 1:], axis=1, bitorder="little")
@@ -71,6 +71,6 @@ def test_only_the_second_step_of_rappor_is_fresh() -> None:
 
 def test_a_randomizer_without_memory_and_a_short_secret_are_refused() -> None:
     with pytest.raises(OutOfRange, match="permanent"):
-        Memoised(KaryResponse(epsilon=1, domain=3), new_secret(), collection="c")
+        Memoized(KaryResponse(epsilon=1, domain=3), new_secret(), collection="c")
     with pytest.raises(OutOfRange, match="32 bytes"):
-        Memoised(SURVEYS["rappor"][0], b"short", collection="c")
+        Memoized(SURVEYS["rappor"][0], b"short", collection="c")

@@ -1,4 +1,4 @@
-"""The minimiser of a strongly convex risk, to a gradient norm that is checked and not assumed."""
+"""The minimizer of a strongly convex risk, to a gradient norm that is checked and not assumed."""
 # ruff: noqa: N803  (X is what scikit-learn calls it)
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NEWTON = 50  # steps, of which a dozen are usual
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """sum of losses + weight/2 |theta|^2 + linear.theta, to be minimised until |gradient| <= tolerance."""
+    """sum of losses + weight/2 |theta|^2 + linear.theta, to be minimized until |gradient| <= tolerance."""
 
     problem: Problem
     weight: float
@@ -27,7 +27,7 @@ class Objective:
 
     @property
     def reach(self) -> float:
-        """At least the norm of the minimiser: its value is at most that at 0, and losses are not negative."""
+        """At least the norm of the minimizer: its value is at most that at 0, and losses are not negative."""
         start = float(self.problem.loss.value(np.zeros(1))[0]) * self.problem.rows
         return math.sqrt(2 * start / self.weight) + 2 * float(np.linalg.norm(self.linear)) / self.weight
 
@@ -38,7 +38,7 @@ class Objective:
         rest = self.weight * reach + float(np.linalg.norm(self.linear))
         return self.problem.error(self.problem.rows, reach) + 1e-14 * rest
 
-    def minimise(self, X: Any, y: Any) -> Floats:
+    def minimize(self, X: Any, y: Any) -> Floats:
         """The weights; found for every data set, or refused before one is read.
 
         Newton's method first, then plain descent with a step that always makes progress. The norm that is checked
@@ -46,7 +46,7 @@ class Objective:
         """
         if self.blur > self.tolerance / 2:
             raise OutOfRange(
-                "doubles cannot reach the accuracy that so little regularisation asks for.",
+                "doubles cannot reach the accuracy that so little regularization asks for.",
                 why="The rounding of the gradient would be larger than the norm that must be checked.",
                 fix="Use a larger l2.",
             )

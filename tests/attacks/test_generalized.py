@@ -9,7 +9,7 @@ import pytest
 from hubbub.attacks import link
 from hubbub.attacks.linkage.generalized_values import fitting_values
 from hubbub.attacks.plain_tables import encode_column
-from hubbub.publish import Anonymised, mondrian
+from hubbub.publish import Anonymized, mondrian
 
 KNOWN = ["name", "weight", "smokes", "seen"]
 
@@ -31,12 +31,12 @@ def people(count: int = 1200) -> pyarrow.Table:
 
 
 @pytest.fixture(scope="module")
-def alike() -> tuple[pyarrow.Table, Anonymised]:
+def alike() -> tuple[pyarrow.Table, Anonymized]:
     rows = people()
     return rows, mondrian(rows, quasi_identifiers=KNOWN, k=5)
 
 
-def test_every_cell_that_mondrian_prints_fits_the_person_behind_it(alike: tuple[pyarrow.Table, Anonymised]) -> None:
+def test_every_cell_that_mondrian_prints_fits_the_person_behind_it(alike: tuple[pyarrow.Table, Anonymized]) -> None:
     rows, made = alike
     names = set(made.table["name"].to_pylist())
     assert any(" to " in name for name in names) and any(name.startswith("{") for name in names)
@@ -47,10 +47,10 @@ def test_every_cell_that_mondrian_prints_fits_the_person_behind_it(alike: tuple[
 
 
 def test_the_attack_on_a_partition_finds_whole_classes_and_not_everybody(
-    alike: tuple[pyarrow.Table, Anonymised],
+    alike: tuple[pyarrow.Table, Anonymized],
 ) -> None:
     rows, made = alike
-    found = link(made.table, rows, on=KNOWN, truth=made.kept.tolist(), generalised=True)
+    found = link(made.table, rows, on=KNOWN, truth=made.kept.tolist(), generalized=True)
     sizes = np.bincount(made.classes)[made.classes]
     assert (found.candidates >= sizes).all()
     assert np.median(found.candidates) < 20
