@@ -14,8 +14,9 @@ from pathlib import Path
 from tests.postgres import Server
 
 from bench.rows import Row
-from hubbub.ledger import Ledger, Request, fingerprint, reservations, statements
-from hubbub.ledger.chain import sha256_hex
+from hubbub.ledger import Ledger, Request, bills, fingerprint, reservations
+from hubbub.ledger.book import statements
+from hubbub.ledger.book.chain import sha256_hex
 from hubbub.ledger.open_ledger import LedgerTurn
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.terms import Budget, GaussianNoise
@@ -176,7 +177,7 @@ def grow(ledger: Ledger, entries: int, *, different: bool = False) -> None:
 
 
 def _one(core: object, turn: LedgerTurn, totals: dict[str, tuple[str, str, str, str]], wanted: Request) -> None:
-    bill = reservations._find_bill(core.policy, wanted)
+    bill = bills.bill_for(core, wanted)
     held = reservations._write_charge(core, turn, bill, wanted, totals, reservations._NOTHING)
     spent = held.totals["patients"][0]
     totals["patients///questions"] = ("patients///questions", "", str(spent.loss), str(spent.delta))

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import Engine, event
 
-from hubbub.ledger.drivers import PostgreSQL, SQLite
+from hubbub.ledger.book.drivers import PostgreSQL, SQLite
 
 _STEPS = ("begin", "read", "write", "finish", "commit")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.accounting.budget_limits import Amount
-from hubbub.ledger.anchors import Anchor, Anchors
+from hubbub.ledger.book.anchors import Anchor, Anchors
 from hubbub.terms import LedgerUnavailable
 
 amounts = st.builds(Amount, st.integers(0, 2**200), st.integers(0, 2**200))

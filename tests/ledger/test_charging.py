@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, Stored, fingerprint, statements
+from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, Stored, fingerprint
+from hubbub.ledger.book import statements
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.terms import (
     Budget,

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from hubbub.ledger import Ledger, Reservation
-from hubbub.ledger.drivers import SQLite
+from hubbub.ledger.book.drivers import SQLite
 from hubbub.terms import Budget, HubbubError, LedgerUnavailable, NoAnswer, Superseded
 from tests.charging import ask
 from tests.ledger._asking import (

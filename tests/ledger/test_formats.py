@@ -15,7 +15,7 @@ FORMATS = sorted(path.stem for path in FIXTURES.glob("*.db"))
 
 
 def test_every_format_has_its_fixture() -> None:
-    from hubbub.ledger.sql_schema import FORMAT
+    from hubbub.ledger.book.sql_schema import FORMAT
 
     assert [f"format-{number}" for number in range(1, FORMAT + 1)] == FORMATS
 

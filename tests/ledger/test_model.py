@@ -22,7 +22,8 @@ from hypothesis.stateful import (
 )
 
 from hubbub.accounting.budget_limits import LOSS_UNIT
-from hubbub.ledger import Ledger, Request, Reservation, Stored, fingerprint, statements
+from hubbub.ledger import Ledger, Request, Reservation, Stored, fingerprint
+from hubbub.ledger.book import statements
 from hubbub.terms import Budget, BudgetConflict, BudgetExceeded, PureStep, RequestChanged, Superseded
 from tests.ledger._asking import WHO, entries_of
 

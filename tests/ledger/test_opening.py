@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.ledger import Ledger, sql_schema
+from hubbub.ledger import Ledger
+from hubbub.ledger.book import sql_schema
 from hubbub.terms import (
     BehindAnchor,
     Budget,
@@ -261,8 +262,8 @@ def test_migrations_bring_an_old_format_up_to_date(path: Path, monkeypatch: pyte
     def second(connection) -> None:  # type: ignore[no-untyped-def]
         connection.exec_driver_sql("CREATE TABLE extra (x INTEGER)")
 
-    monkeypatch.setattr("hubbub.ledger.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
-    monkeypatch.setattr("hubbub.ledger.database.FORMAT", 2)
+    monkeypatch.setattr("hubbub.ledger.book.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
+    monkeypatch.setattr("hubbub.ledger.book.database.FORMAT", 2)
     for _ in range(2):
         with reopen(path) as ledger:
             charge(ledger, "after")
@@ -279,8 +280,8 @@ def test_a_migration_that_fails_leaves_the_old_format(path: Path, monkeypatch: p
         raise OutOfRange("no", why="no", fix="no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hubbub.ledger.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
-        patch.setattr("hubbub.ledger.database.FORMAT", 2)
+        patch.setattr("hubbub.ledger.book.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
+        patch.setattr("hubbub.ledger.book.database.FORMAT", 2)
         with pytest.raises(HubbubError):
             reopen(path)
     with reopen(path) as ledger:

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub.durable import canonical_json
 from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, verify_export
-from hubbub.ledger.chain import ORIGIN, entry_hash, sha256_hex
+from hubbub.ledger.book.chain import ORIGIN, entry_hash, sha256_hex
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import BehindAnchor, Budget, HubbubError, LedgerDamaged, NewerFormat, Unreadable
 from tests.charging import ask

@@ -13,13 +13,13 @@
 from hubbub.accounting import Amount
 from hubbub.ledger.accounts import Account, AccountLike
 from hubbub.ledger.backup import line_of, verify_export, verify_ledger
+from hubbub.ledger.book.chain import Entry
+from hubbub.ledger.book.second_place import SecondPlace
 from hubbub.ledger.budget_view import AccountBalance, BudgetView
-from hubbub.ledger.chain import Entry
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.ledger import Ledger, restore
 from hubbub.ledger.policy import BudgetWindow, Plea, Policy, Population, account_key, read_budget
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
-from hubbub.ledger.second_place import SecondPlace
 from hubbub.ledger.temporary import temporary_ledger
 from hubbub.ledger.verify import Verification
 

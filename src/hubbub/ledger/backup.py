@@ -11,17 +11,17 @@ from typing import Any
 
 from hubbub.accounting import Amount
 from hubbub.durable import canonical_json
-from hubbub.ledger import statements
-from hubbub.ledger.anchors import OWNERS, Anchor, Anchors
-from hubbub.ledger.chain import Entry, iso_time
-from hubbub.ledger.database import Book, Transaction
+from hubbub.ledger.book import statements
+from hubbub.ledger.book.anchors import OWNERS, Anchor, Anchors
+from hubbub.ledger.book.chain import Entry, iso_time
+from hubbub.ledger.book.database import Book, Transaction
+from hubbub.ledger.book.drivers import Row
+from hubbub.ledger.book.second_place import SecondPlace
+from hubbub.ledger.book.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
 from hubbub.ledger.decimals import amount_decimals
-from hubbub.ledger.drivers import Row
 from hubbub.ledger.open_ledger import Core, LedgerTurn
 from hubbub.ledger.policy import NONSENSE, Policy, account_key
 from hubbub.ledger.requests import Pool
-from hubbub.ledger.second_place import SecondPlace
-from hubbub.ledger.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
 from hubbub.ledger.verify import Replay, Verification, compare_anchors, compare_tables
 from hubbub.terms import BehindAnchor, LedgerDamaged, LedgerUnavailable, Unreadable, plain_text
 

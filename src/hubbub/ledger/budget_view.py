@@ -10,11 +10,11 @@ from typing import Any
 
 from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
 from hubbub.explain import epsilon as explain_epsilon
-from hubbub.ledger import statements
-from hubbub.ledger.chain import iso_time
-from hubbub.ledger.database import Transaction
+from hubbub.ledger.book import statements
+from hubbub.ledger.book.chain import iso_time
+from hubbub.ledger.book.database import Transaction
+from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.decimals import amount_of
-from hubbub.ledger.drivers import Row
 from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import Plea, Policy, Population, SpendingLimit, account_key
 from hubbub.ledger.requests import Pool

@@ -12,10 +12,11 @@ from typing import Any, Self
 
 from hubbub.accounting import Amount, Currency, Remeasurement, remeasure
 from hubbub.ledger import backup as transfer
-from hubbub.ledger import owner_entries, reservations, statements
+from hubbub.ledger import endings, owner_entries, reservations
+from hubbub.ledger.book import statements
+from hubbub.ledger.book.chain import Entry, event_of
+from hubbub.ledger.book.database import Transaction
 from hubbub.ledger.budget_view import AccountBalance, BudgetView, account_balance, view_budget
-from hubbub.ledger.chain import Entry, event_of
-from hubbub.ledger.database import Transaction
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import BudgetWindow, Plea, Population
@@ -105,11 +106,11 @@ class Ledger:
 
     def store(self, reservation: Reservation, answer: str) -> Stored:
         """Store an answer durably and anchor it; only what this returns may be shown."""
-        return reservations.store_answer(self._core, reservation, answer)
+        return endings.store_answer(self._core, reservation, answer)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Settle a charge without an answer, for a public reason such as a timeout."""
-        reservations.store_failure(self._core, reservation, reason)
+        endings.store_failure(self._core, reservation, reason)
 
     def preview(self, request: Request) -> Mapping[str, Amount]:
         """What each population would be charged; free, and nothing is written."""

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from hubbub.accounting import Amount
 from hubbub.durable import SigningKey, canonical_json
-from hubbub.ledger import statements
-from hubbub.ledger.anchors import OWNERS, Anchor, Anchors, Totals
-from hubbub.ledger.chain import ORIGIN, Entry, entry_hash, iso_time, typed_entry
-from hubbub.ledger.database import Batch, Book, Transaction
-from hubbub.ledger.drivers import Row
-from hubbub.ledger.policy import Policy
+from hubbub.ledger.book import statements
+from hubbub.ledger.book.anchors import OWNERS, Anchor, Anchors, Totals
+from hubbub.ledger.book.chain import ORIGIN, Entry, entry_hash, iso_time, typed_entry
+from hubbub.ledger.book.database import Batch, Book, Transaction
+from hubbub.ledger.book.drivers import Row
+from hubbub.ledger.book.second_place import SecondPlace
+from hubbub.ledger.policy import Policy, account_key
 from hubbub.ledger.requests import Pool
-from hubbub.ledger.second_place import SecondPlace
 from hubbub.terms import BehindAnchor, ClockBackwards, LedgerDamaged
 
 DRIFT = 5_000_000  # microseconds by which the clocks of several machines may differ
@@ -186,18 +186,22 @@ class Core:
         for name, spent in totals.items():
             self.anchors.cover(name, *entry, spent, check=self._check_anchor)
 
-    def check_anchored(self, transaction: Transaction, name: str, pool: Pool, kept: Amount) -> None:
+    def check_anchored(
+        self, transaction: Transaction, populations: Iterable[str], pool: Pool, totals: Mapping[str, Row]
+    ) -> None:
         """Refuse to go on if the second place knows better: of another history, or of more that was spent."""
-        anchor = self.anchors.latest(name)
-        if anchor is None:
-            return
-        if anchor is not self._trusted.get(name):
-            (rows,) = transaction.read((statements.HASH, {"sequence": anchor.sequence}))
-            self._check_head(anchor, rows)
-            self._trusted[name] = anchor
-        known = dict(zip(Pool, anchor.totals, strict=True))[pool]
-        if kept.loss < known.loss or kept.delta < known.delta:
-            raise behind_anchor(f"{name!r} had spent more when it was anchored than its total says now")
+        for name in populations:
+            anchor = self.anchors.latest(name)
+            if anchor is None:
+                continue
+            if anchor is not self._trusted.get(name):
+                (rows,) = transaction.read((statements.HASH, {"sequence": anchor.sequence}))
+                self._check_head(anchor, rows)
+                self._trusted[name] = anchor
+            known = dict(zip(Pool, anchor.totals, strict=True))[pool]
+            _, _, loss, delta = totals.get(account_key(name, pool)) or ("", "", 0, 0)
+            if int(loss) < known.loss or int(delta) < known.delta:
+                raise behind_anchor(f"{name!r} had spent more when it was anchored than its total says now")
 
     def _check_anchor(self, anchor: Anchor) -> None:
         with self.book.snapshot() as view:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.accounting import Amount
-from hubbub.ledger import statements
-from hubbub.ledger.chain import Entry
+from hubbub.ledger.book import statements
+from hubbub.ledger.book.chain import Entry
 from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import (
     BudgetWindow,

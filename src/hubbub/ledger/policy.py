@@ -16,7 +16,7 @@ from typing import Any
 
 from hubbub.accounting import Amount, Currency, Limit
 from hubbub.durable import canonical_json
-from hubbub.ledger.chain import Entry
+from hubbub.ledger.book.chain import Entry
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.requests import Pool, Request
 from hubbub.terms import (
@@ -153,7 +153,7 @@ class Policy:
     pleas: dict[int, Plea] = field(default_factory=dict)
     looks: dict[tuple[str, str], int] = field(default_factory=dict)  # when an owner last looked at failures
     gaps: list[tuple[int, int]] = field(default_factory=list)  # sequences lost to a restore
-    bills: dict[Any, Any] = field(default_factory=dict)  # what was worked out under this policy; see ``charging``
+    bills: dict[Any, Any] = field(default_factory=dict)  # what was worked out under this policy; see ``bills``
     owed: dict[str, Amount] = field(default_factory=dict)  # spent by accounts that a restored backup did not know
 
     @classmethod

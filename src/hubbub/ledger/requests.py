@@ -11,7 +11,7 @@ from typing import Any
 
 from hubbub.accounting import Amount, Currency
 from hubbub.durable import canonical_json
-from hubbub.ledger.chain import iso_time, sha256_hex
+from hubbub.ledger.book.chain import iso_time, sha256_hex
 from hubbub.terms import (
     Event,
     MissingParameter,

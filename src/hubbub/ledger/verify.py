@@ -21,14 +21,14 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.accounting import Amount, covers
-from hubbub.ledger.anchors import Anchor
-from hubbub.ledger.chain import ORIGIN, Entry, event_of, sha256_hex, typed_entry
+from hubbub.ledger.book.anchors import Anchor
+from hubbub.ledger.book.chain import ORIGIN, Entry, event_of, sha256_hex, typed_entry
+from hubbub.ledger.book.drivers import Row
+from hubbub.ledger.book.second_place import head_is_signed
 from hubbub.ledger.decimals import amount_of
-from hubbub.ledger.drivers import Row
+from hubbub.ledger.endings import ATTEMPTS
 from hubbub.ledger.policy import NONSENSE, Policy, SpendingLimit, failures_key
 from hubbub.ledger.requests import Pool
-from hubbub.ledger.reservations import ATTEMPTS
-from hubbub.ledger.second_place import head_is_signed
 from hubbub.terms import HubbubError
 
 _MAY_BE_UNSIGNED = {"charge", "attempt", "answer", "failure"}

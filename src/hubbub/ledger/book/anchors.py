@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from hubbub.accounting import Amount
 from hubbub.durable import PRIVATE, locked, sync_data, sync_folder, write_fully
-from hubbub.ledger.chain import sha256_hex
-from hubbub.ledger.second_place import no_place
+from hubbub.ledger.book.chain import sha256_hex
+from hubbub.ledger.book.second_place import no_place
 
 OWNERS = ""  # the anchor of entries that belong to no population
 _SLOT = 1024

@@ -25,7 +25,7 @@ from hubbub.durable import (
     signing_key_hex,
     verifying_key_from_hex,
 )
-from hubbub.ledger.chain import sha256_hex
+from hubbub.ledger.book.chain import sha256_hex
 from hubbub.terms import LedgerUnavailable, MissingKey
 
 STATE = "HUBBUB_STATE"  # environment variable: where the second place is

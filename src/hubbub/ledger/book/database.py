@@ -22,8 +22,8 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ClauseElement
 
 from hubbub.durable import claim_name
-from hubbub.ledger.drivers import Driver, PostgreSQL, Row, SQLite, ledger_damaged, ledger_unavailable
-from hubbub.ledger.sql_schema import ABOUT, FORMAT, MIGRATIONS
+from hubbub.ledger.book.drivers import Driver, PostgreSQL, Row, SQLite, ledger_damaged, ledger_unavailable
+from hubbub.ledger.book.sql_schema import ABOUT, FORMAT, MIGRATIONS
 from hubbub.terms import HubbubError, MissingExtra, NewerFormat, OutOfRange
 
 Batch = tuple[ClauseElement, Mapping[str, Any]]

@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from hubbub.ledger.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
+from hubbub.ledger.book.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
 
 _E = ENTRIES.c
 _SETTLER = ENTRIES.alias("settler")

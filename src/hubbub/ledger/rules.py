@@ -1,0 +1,120 @@
+"""The owners' rules: what refuses a charge. Whose unit, whose share, least and largest price, failures, budgets.
+
+Every refusal is made of public facts (the policy, the totals) and comes before anything is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
+from hubbub.ledger.bills import Bill, cost_for, within_each
+from hubbub.ledger.book.drivers import Row
+from hubbub.ledger.policy import Policy, Population, SpendingLimit
+from hubbub.ledger.requests import Pool, Request
+from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NeedsOwner
+
+
+def check_rules(bill: Bill, request: Request) -> None:
+    """The owners' rules for what is charged; an answer that is stored already is free of them."""
+    for name in bill.populations:
+        _check_rules_of(bill.policy, bill.policy.populations[name], request)
+
+
+def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
+    if who.unit and any(s.unit.path != who.unit for s in request.event.steps()):
+        shared = "" if who.name in policy.named(request) else ", and its people may be among those asked about"
+        raise BudgetConflict(
+            f"the budget of {who.name!r} protects {who.unit!r}{shared}, and this event protects another unit.",
+            why="A guarantee for one row is none for a person with many.",
+            fix=f"Bound what each {who.unit} contributes, and give the mechanism unit=Unit({who.unit!r})."
+            + (" Or declare the populations disjoint, if no person is in both." if shared else ""),
+        )
+    if not policy.may_spend(who, project=request.project, analyst=request.analyst, pool=request.pool):
+        raise BudgetExceeded(
+            f"neither project {request.project!r} nor analyst {request.analyst!r} has a share of {who.name!r}.",
+            why="Its owner lets only those spend who were granted a share.",
+            fix=f"Ask for one: `hubbub budget request {who.name} --project {request.project}`.",
+        )
+    _check_least(who, request, cost_for(who, request))
+    if not within_each(who, request):
+        assert who.each is not None
+        raise BudgetExceeded(
+            f"one request to {who.name!r} may cost {who.each.measure().describe()}, and this one costs more.",
+            why="The owner caps what a single request may spend.",
+            fix="Ask with more noise, or in parts.",
+        )
+
+
+def _check_least(who: Population, request: Request, cost: Amount) -> None:
+    """A question may not be so cheap that a budget holds millions of them: each may fail, or take long, by design."""
+    budget = who.pools.get(request.pool)
+    if who.least_share is None or request.pool is not Pool.QUESTIONS or budget is None or not request.chosen:
+        return
+    whole = Limit(budget, who.currency(request.pool)).left(Amount()).loss
+    least = min(whole, LOSS_UNIT) * who.least_share  # of epsilon (or rho) = 1, if the budget is larger than any promise
+    if cost.loss < least:
+        currency = who.currency(request.pool)
+        dearer = least / max(1, cost.loss)
+        nearer = math.sqrt(dearer) if currency is Currency.CONCENTRATED else float(dearer)
+        raise BelowLeastPrice(
+            f"one question to {who.name!r} costs at least {Amount(math.ceil(least)).measure(currency).describe()}, and "
+            f"this one costs {cost.measure(currency).describe()}.",
+            why="Budgets that hold millions of questions let somebody try millions, so each has a least price.",
+            fix=f"Ask for an answer {nearer:.3g} times as accurate: a larger epsilon, or a smaller within.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How many questions of an analyst had no answer since an owner last looked, and when that was."""
+
+    count: int = 0
+    since: str = "0"
+
+
+def failures_of(row: Row | None) -> Failures:
+    """The failures that a row of the totals counts."""
+    return Failures() if row is None else Failures(int(row[2]), row[1])
+
+
+def check_failures(bill: Bill, request: Request, totals: Mapping[str, Row]) -> dict[str, Failures]:
+    """The failures that are counted so far; an analyst whose questions failed too often waits for an owner."""
+    failures = {name: failures_of(totals.get(key)) for name, key in bill.failures.items()}
+    for name, caused in failures.items():
+        most = bill.policy.populations[name].most_failures
+        if most is not None and caused.count >= most:
+            raise NeedsOwner(
+                f"{caused.count} questions of analyst {request.analyst!r} to {name!r} had no answer.",
+                why="Whether a question fails could be made to depend on a person: so many, and an owner looks first.",
+                fix="Let an owner look at the log and go on: "
+                f"`hubbub budget look {name} --analyst {request.analyst} --why ...`.",
+            )
+    return failures
+
+
+def total_with(bill: Bill, account: SpendingLimit, row: Row | None, now: int) -> Amount:
+    """The account's total with this charge, or a refusal."""
+    spent = Amount() if row is None or account.starts_again(row[1], now) else Amount(int(row[2]), int(row[3]))
+    total = spent + bill.costs[account.population]
+    if account.limit is None or not account.limit.fits(total):
+        raise _budget_exceeded(bill, account, spent)
+    return total
+
+
+def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> BudgetExceeded:
+    _, project, analyst, pool = account.key.split("/")
+    counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
+    currency = bill.policy.populations[account.population].currency(counted)
+    share = " ".join(f"{kind} {name!r}" for kind, name in (("project", project), ("analyst", analyst)) if name)
+    whose = f"population {account.population!r}" + (f", {share}," if share else "")
+    left = account.limit.left(spent).measure(currency).describe() if account.limit is not None else "nothing"
+    pool = "in this window" if pool == "window" else f"for {pool}"
+    cost = bill.costs[account.population].measure(currency).describe()
+    return BudgetExceeded(
+        f"this request costs {cost}, and {whose} has {left} left {pool}.",
+        why="The budget was fixed in advance and holds for all projects and analysts together; nothing was charged.",
+        fix=f"Ask with more noise, or for more budget: `hubbub budget request {account.population}`.",
+    )
