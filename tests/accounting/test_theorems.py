@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hubbub.accounting import (
     Repeat,
     amplification,
+    calibration,
     classic_sigma,
     composition,
     conversions,
@@ -105,6 +106,32 @@ def test_noise_is_calibrated_for_whole_compositions() -> None:
     assert float(sigma) == pytest.approx(117.97, rel=2e-3)
     assert epsilon(run(sigma), delta=1e-5) <= 1
     assert epsilon(run(sigma * Fraction(99, 100)), delta=1e-5) > 1
+
+
+@pytest.mark.parametrize("target", [0.1, 0.5, 1, 2, 8])
+def test_the_last_digits_of_doubles_do_not_decide_how_much_noise_there_is(
+    target: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event makes a request what it is: on a machine with other last digits it would be paid for twice."""
+
+    def scale() -> Fraction:
+        return noise_for(
+            lambda s: Repeat(Gaussian(sensitivity=1, sigma=s).event, 50),
+            epsilon_target=target,
+            delta=1e-6,
+            precision=Fraction(1, 2000),
+        )
+
+    here = scale()
+    for jitter in (1 - 1e-12, 1 + 1e-12):
+        with monkeypatch.context() as patch:
+            for name in ("epsilon", "rough_epsilon"):
+                cost = getattr(calibration, name)
+                patch.setattr(
+                    calibration, name, lambda *a, cost=cost, jitter=jitter, **k: float(cost(*a, **k)) * jitter
+                )
+            assert scale() == here
+    assert here.denominator.bit_count() == 1  # few binary digits
 
 
 def test_noise_for_a_pure_target() -> None:

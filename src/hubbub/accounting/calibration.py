@@ -25,7 +25,9 @@ def noise_for(
     """The smallest noise scale at which ``events(scale)`` cost at most the target, to a relative precision.
 
     The answer always meets the target: the search ends on its safe side. ``events`` must cost less for more noise.
-    Rough bounds find the neighbourhood first: loss distributions of far too little noise would take gigabytes.
+    Rough bounds find the neighbourhood first: loss distributions of far too little noise would take gigabytes. Only
+    scales of few binary digits are looked at: an event tells requests apart, and the last digits of doubles are not
+    the same on every machine.
 
     >>> from hubbub.accounting import Repeat
     >>> from hubbub.mechanisms import Gaussian
@@ -74,8 +76,11 @@ class _Search:
         self.meets(high)  # for its cost
         nudge = self._tolerance / 3
         while high > low * (1 + self._tolerance):
-            middle = _short_fraction(self._guess(low, high) * (1 + nudge))
+            middle = self._guess(low, high) * (1 + nudge)
             middle = min(max(middle, _scale_between(low, high, 0.02)), _scale_between(low, high, 0.98))
+            middle = self._short(middle)
+            if not low < middle < high:
+                middle = self._short(_scale_between(low, high, 0.5))  # so near an end, rounding went past it
             low, high = (low, middle) if self.meets(middle) else (middle, high)
             nudge = -nudge  # the guess is soon right: close in on it from both sides
         return high
@@ -84,11 +89,16 @@ class _Search:
         """The least scale, from one that meets the goal: down in growing steps, then in between."""
         low, factor = high, _CLOSER
         while low > least:
-            low, factor = max(least, _short_fraction(high * factor)), factor**2
+            low, factor = max(least, self._short(high * factor)), factor**2
             if not self.meets(low):
                 return self.between(low, high)
             high = low
         return high
+
+    def _short(self, scale: Fraction) -> Fraction:
+        """The nearest scale with so many binary digits as the tolerance needs."""
+        step = Fraction(2) ** math.floor(math.log2(scale * self._tolerance / 16))
+        return round(scale / step) * step
 
     def _guess(self, low: Fraction, high: Fraction) -> Fraction:
         """Where the cost would be the goal if it fell like a power of the scale; without costs, the middle."""
@@ -109,9 +119,5 @@ def _check_reached(search: _Search, high: Fraction) -> Fraction:
 
 
 def _scale_between(low: Fraction, high: Fraction, share: float) -> Fraction:
-    """The scale that lies so far between two others, in proportion, as a short fraction."""
-    return min(high, max(low, _short_fraction(Fraction(float(low) ** (1 - share) * float(high) ** share))))
-
-
-def _short_fraction(scale: Fraction) -> Fraction:
-    return scale.limit_denominator(1 << 30)
+    """The scale that lies so far between two others, in proportion."""
+    return min(high, max(low, Fraction(float(low) ** (1 - share) * float(high) ** share)))

@@ -80,7 +80,7 @@ def least_noise(
     events: Callable[[Fraction], Event], sensitivity: float, price: ApproximateDP, neighbours: Neighbours
 ) -> Fraction:
     """The least sigma at which the events are within the price: near that of one Gaussian of the whole sensitivity."""
-    guess = Fraction(sensitivity / mu_for(float(price.epsilon), float(price.delta))).limit_denominator(1 << 20)
+    guess = Fraction(f"{sensitivity / mu_for(float(price.epsilon), float(price.delta)):.4g}")  # on every machine alike
     return noise_for(
         events,
         epsilon_target=price.epsilon,
