@@ -15,7 +15,7 @@ from hubbub.learn import LinearRegression, LogisticRegression
 from hubbub.learn.composition.held_out_score import ModelScore, WithHeldOutScore, noisy_misses, public_score, row_errors
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
-from hubbub.terms import Budget, GaussianNoise, OutOfRange, WrongNeighbours
+from hubbub.terms import Budget, GaussianNoise, MissingParameter, OutOfRange, WrongNeighbours
 
 from .contract import DELTA, Unread, Watched
 
@@ -121,3 +121,8 @@ def test_what_cannot_be_measured_is_refused() -> None:
         measured(neighbours="replace").fit(*people())
     with pytest.raises(OutOfRange):
         measured(share=1.5).fit(*people())
+
+
+def test_without_an_estimator_there_is_nothing_to_measure() -> None:
+    with pytest.raises(MissingParameter, match="needs an estimator"):
+        WithHeldOutScore(**PRICE).fit(*people(20))

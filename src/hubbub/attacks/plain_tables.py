@@ -7,24 +7,27 @@ and several columns together become one such number per row.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.engines import arrow_of
+from hubbub.schema import FrameLike
 from hubbub.terms import SourceUnavailable, Unsuitable
 
 if TYPE_CHECKING:
     import pyarrow
 
 Codes: TypeAlias = NDArray[np.int64]
+ColumnValues: TypeAlias = Sequence[object] | NDArray[Any]
+PlainTable: TypeAlias = FrameLike | Mapping[str, ColumnValues]  # a frame, or a dict of columns
 
 _WIDEST = 2**62  # codes of several columns are multiplied up to here and then numbered anew
 _LIKE_AN_IDENTIFIER = 30  # so many rows that all differ in one column: it names people rather than describing them
 
 
-def read_table(table: object, *, called: str) -> pyarrow.Table:
+def read_table(table: PlainTable, *, called: str) -> pyarrow.Table:
     """The table as an Arrow table; refuses what is none, and what has no rows."""
     import pyarrow as pa
 
@@ -59,7 +62,7 @@ def known_columns(table: pyarrow.Table, columns: Sequence[str], *, called: str) 
     return wanted
 
 
-def column_beside(table: pyarrow.Table, column: object, *, called: str) -> pyarrow.ChunkedArray:
+def column_beside(table: pyarrow.Table, column: str | ColumnValues, *, called: str) -> pyarrow.ChunkedArray:
     """A column of the table by its name, or a sequence with one value per row."""
     if isinstance(column, str):
         return table.column(known_columns(table, [column], called=called)[0])

@@ -41,7 +41,7 @@ def finite_array(values: ArrayLike, *, name: str, axes: int) -> Floats:
     return array
 
 
-def rectangular_array(values: object) -> NDArray[Any]:
+def rectangular_array(values: ArrayLike) -> NDArray[Any]:
     """An array as it is; an empty one in place of rows of unequal length, for whoever checks the shape."""
     refuse_masked(values)
     try:

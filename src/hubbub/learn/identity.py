@@ -12,9 +12,12 @@ import pickle
 import secrets
 from enum import Enum
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hubbub.terms import Budget, Event, Guarantee, PrivacyBound, Receipt, Unit, stored_keys, to_json
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 _TERMS = (Event, Guarantee, Receipt, PrivacyBound, Budget, Unit)
 _PAID = " rows neighbours unit account population dataset"
@@ -160,24 +163,24 @@ def _tags_by_class() -> dict[type[Any], str]:
     return {kind: tag for tag, kind in {**stored_estimators(), **stored_values(), **_public_parts()}.items()}
 
 
-def stored_tag(thing: Any) -> str | None:
+def stored_tag(thing: object) -> str | None:
     """The stored name of an estimator or a value of ours, of exactly this class; None for anything else."""
     tag = _tags_by_class().get(type(thing))
     return tag if tag in _PARAMETERS or tag in _FIELDS else None
 
 
-def tag_of(estimator: Any) -> str:
+def tag_of(estimator: BaseEstimator) -> str:
     """What an estimator is called in a fingerprint. A class that somebody derived from ours is another one."""
     kind = type(estimator)
     return _tags_by_class().get(kind) or f"{kind.__module__}.{kind.__qualname__}"
 
 
-def stored_fields(value: Any) -> dict[str, Any]:
+def stored_fields(value: object) -> dict[str, Any]:
     """The fields of a value of ours, by their stored keys."""
     return {key: getattr(value, attribute) for key, attribute in _FIELDS[_tags_by_class()[type(value)]].items()}
 
 
-def stored_parameters(estimator: Any) -> dict[str, Any]:
+def stored_parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """The parameters of an estimator of ours, by their stored keys; an account is never among them."""
     keys = _PARAMETERS[_tags_by_class()[type(estimator)]]
     return {key: None if key == "account" else getattr(estimator, attribute) for key, attribute in keys.items()}
@@ -228,7 +231,7 @@ def identity_of_step(step: object) -> dict[str, object]:
 class _Pickler(pickle.Pickler):
     """Pickles what others wrote, and says the stored words of what we wrote."""
 
-    def persistent_id(self, thing: Any) -> Any:
+    def persistent_id(self, thing: object) -> Any:
         if isinstance(thing, type):
             return ("class", tag) if (tag := _tags_by_class().get(thing)) else None
         if isinstance(thing, _TERMS):

@@ -15,6 +15,7 @@ from hubbub.schema.draft import budget_toml, draft, key_of, quoted, toml
 from hubbub.schema.source_files import (
     DATABASE,
     PARQUET,
+    FrameLike,
     Headless,
     InDatabase,
     files_of,
@@ -35,6 +36,7 @@ __all__ = [
     "Dataset",
     "DeclaredColumns",
     "Description",
+    "FrameLike",
     "Headless",
     "InDatabase",
     "Kind",

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from hubbub.terms import SourceUnavailable
+
+if TYPE_CHECKING:
+    import pyarrow
 
 PARQUET = (".parquet", ".pq")
 
@@ -31,6 +35,25 @@ class InDatabase:
 
     path: str
     table: str
+
+
+class ArrowStream(Protocol):
+    """A table in memory that hands out its columns as Arrow: of pandas, Polars or Arrow itself."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns, in the form that Arrow's libraries exchange."""
+        ...
+
+
+class MadeIntoArrow(Protocol):
+    """A table in memory, or a release, that makes a table of Arrow of itself."""
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The same columns and rows."""
+        ...
+
+
+FrameLike: TypeAlias = ArrowStream | MadeIntoArrow
 
 
 def files_of(source: str | Path) -> list[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hubbub.attacks import plain_tables
 from hubbub.attacks.linkage import generalized_values
 from hubbub.attacks.linkage.equivalence_classes import SensitiveCounts, classes_of
+from hubbub.attacks.plain_tables import PlainTable
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
 from hubbub.render import Json, percent
@@ -21,7 +22,7 @@ from hubbub.terms import Unsuitable
 
 
 def background(
-    table: object,
+    table: PlainTable,
     *,
     quasi_identifiers: Sequence[str],
     sensitive: str,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.attacks import plain_tables
-from hubbub.attacks.plain_tables import Codes
+from hubbub.attacks.plain_tables import Codes, PlainTable
 from hubbub.terms import Unsuitable
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class SensitiveCounts:
         return np.asarray(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=1))
 
 
-def classes_of(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> SensitiveCounts:
+def classes_of(table: PlainTable, *, quasi_identifiers: Sequence[str], sensitive: str) -> SensitiveCounts:
     """The classes of a table; refuses columns that are missing, and a sensitive one that cannot be secret."""
     rows = plain_tables.read_table(table, called="the table")
     columns = plain_tables.known_columns(rows, quasi_identifiers, called="the table")

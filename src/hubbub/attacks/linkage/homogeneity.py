@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from hubbub.attacks.linkage.equivalence_classes import SensitiveCounts, classes_of
+from hubbub.attacks.plain_tables import PlainTable
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
 from hubbub.render import Json, hundredths, icons, out_of_100, percent
 from hubbub.render.charts import Icons, icon_array
 
 
-def homogeneity(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> Homogeneity:
+def homogeneity(table: PlainTable, *, quasi_identifiers: Sequence[str], sensitive: str) -> Homogeneity:
     """Count who is exposed although nobody is singled out, and how much better an attacker guesses.
 
     The attacker knows that a person is in the table and which group fits. *Before* the table, the best guess for

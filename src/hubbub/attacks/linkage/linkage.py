@@ -10,7 +10,7 @@ import numpy as np
 
 from hubbub.attacks import plain_tables
 from hubbub.attacks.linkage import generalized_values
-from hubbub.attacks.plain_tables import Codes
+from hubbub.attacks.plain_tables import Codes, ColumnValues, PlainTable
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
 from hubbub.render import Json, out_of_100
@@ -26,12 +26,12 @@ _STEPS = (("nobody", 0), ("one person", 1), ("2", 2), ("3 to 5", 3), ("6 to 20",
 
 
 def link(
-    released: object,
-    known: object,
+    released: PlainTable,
+    known: PlainTable,
     on: Sequence[str] | Mapping[str, str],
     *,
     identity: str | None = None,
-    truth: object = None,
+    truth: str | ColumnValues | None = None,
     generalized: bool = False,
 ) -> Linkage:
     """Find the people behind the rows of ``released`` among those of ``known``, by the columns ``on``.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.attacks.requirements import rectangular_array
@@ -15,7 +15,7 @@ from hubbub.explain import Figure
 from hubbub.render import Json
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Panel, Series, line_chart
-from hubbub.terms import Unsuitable, exact, whole
+from hubbub.terms import Real, Unsuitable, exact, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,11 +24,11 @@ _LARGEST = 6_000  # people in a network: scores are a full matrix
 
 
 def match_graphs(
-    released: object,
-    known: object,
+    released: ArrayLike,
+    known: ArrayLike,
     *,
     seeds: Mapping[int, int],
-    eccentricity: object = 0.5,
+    eccentricity: Real = 0.5,
     sweeps: int = 50,
     truth: Mapping[int, int] | None = None,
 ) -> GraphMatch:
@@ -172,7 +172,7 @@ class _Network:
     links: csr_array
 
     @classmethod
-    def of(cls, edges: object, *, called: str) -> _Network:
+    def of(cls, edges: ArrayLike, *, called: str) -> _Network:
         from scipy.sparse import csr_array
 
         pairs = rectangular_array(edges)

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.attacks import plain_tables
+from hubbub.attacks.plain_tables import PlainTable
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
 from hubbub.render import Json
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.terms import Unsuitable, exact, positive
+from hubbub.terms import Real, Unsuitable, exact, positive
 
 if TYPE_CHECKING:
     import pyarrow
@@ -24,14 +25,14 @@ Floats = NDArray[np.float64]
 
 
 def link_sparse(
-    released: object,
-    public: object,
+    released: PlainTable,
+    public: PlainTable,
     *,
     record: str,
     person: str,
     item: str,
-    tolerances: Mapping[str, object] | None = None,
-    eccentricity: object = 4,
+    tolerances: Mapping[str, Real] | None = None,
+    eccentricity: Real = 4,
     truth: Mapping[object, object] | None = None,
 ) -> SparseLinkage:
     """Find the record of each public person by a few items that both have, or say that there is none.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.attacks import plain_tables
+from hubbub.attacks.plain_tables import PlainTable
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
 from hubbub.render import Json, out_of_100
@@ -19,7 +20,7 @@ from hubbub.terms import Unsuitable, whole
 
 
 def unicity(
-    trajectories: object, *, person: str, at: Sequence[str], points: int = 4, people: int = 500, seed: int = 0
+    trajectories: PlainTable, *, person: str, at: Sequence[str], points: int = 4, people: int = 500, seed: int = 0
 ) -> Unicity:
     """Draw ``points`` random points of a person's trace, and count whose traces have all of them.
 

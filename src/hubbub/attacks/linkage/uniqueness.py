@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from hubbub.attacks import plain_tables
-from hubbub.attacks.plain_tables import Codes
+from hubbub.attacks.plain_tables import Codes, PlainTable
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
 from hubbub.render import Json, out_of_100
@@ -22,7 +22,7 @@ _MOST_SUBSETS = 256  # of columns that are tried; beyond it only the best set of
 _STEPS = ((1, "alone"), (2, "2"), (3, "3 to 4"), (5, "5 to 9"), (10, "10 or more"))
 
 
-def uniqueness(table: object, on: Sequence[str]) -> Uniqueness:
+def uniqueness(table: PlainTable, on: Sequence[str]) -> Uniqueness:
     """Count how many rows share each combination of the columns ``on``, and search the subsets of ``on``.
 
     A missing value counts as a value of its own. All subsets are tried while there are few (up to 8 columns);

@@ -16,7 +16,7 @@ The intercept is what makes it exact: it gives every record a known entry, 1, an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +31,26 @@ from hubbub.terms import Unsuitable
 Truth = tuple[ArrayLike, float] | None
 
 
-def invert_linear(before: Any, after: Any, *, gram: ArrayLike, penalty: float = 0.0, truth: Truth = None) -> Inversion:
+class FittedLinear(Protocol):
+    """A fitted linear model, as scikit-learn has it."""
+
+    @property
+    def coef_(self) -> ArrayLike:
+        """A weight per attribute."""
+        ...
+
+    @property
+    def intercept_(self) -> ArrayLike:
+        """What is predicted where all attributes are 0."""
+        ...
+
+
+LinearModel: TypeAlias = FittedLinear | tuple[ArrayLike, ArrayLike]  # coefficients, and the intercept
+
+
+def invert_linear(
+    before: LinearModel, after: LinearModel, *, gram: ArrayLike, penalty: float = 0.0, truth: Truth = None
+) -> Inversion:
     """The record and label of the person by whom two least-squares models differ.
 
     ``before`` and ``after`` are fitted models with ``coef_`` and ``intercept_`` (or such a pair). ``gram`` is A^T A of
@@ -61,7 +80,7 @@ def invert_linear(before: Any, after: Any, *, gram: ArrayLike, penalty: float = 
 
 
 def invert_logistic(
-    after: Any, *, others: tuple[ArrayLike, ArrayLike], penalty: float = 0.0, truth: Truth = None
+    after: LinearModel, *, others: tuple[ArrayLike, ArrayLike], penalty: float = 0.0, truth: Truth = None
 ) -> Inversion:
     """The record and label of the one person, besides the known ``others``, whom a logistic regression was trained on.
 

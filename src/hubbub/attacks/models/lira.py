@@ -7,12 +7,10 @@ in the log-odds of the right class, and the target's own log-odds are held again
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hubbub.attacks.models.model_leak import ModelMembership
-from hubbub.attacks.models.model_outputs import class_probabilities, label_log_odds
+from hubbub.attacks.models.model_outputs import TrainedModel, class_probabilities, label_log_odds
 from hubbub.attacks.models.shadow_models import Shadows
 from hubbub.attacks.requirements import Floats
 
@@ -36,7 +34,7 @@ def lira(shadows: Shadows, *, online: bool = True, epsilon: float | None = None)
     return ModelMembership(name, shadows.roc(scores), models, examples, epsilon)
 
 
-def lira_scores(shadows: Shadows, model: Any, *, online: bool = True) -> Floats:
+def lira_scores(shadows: Shadows, model: TrainedModel, *, online: bool = True) -> Floats:
     """How likely each of the shadows' examples was in the training data of another model: the attack itself."""
     outputs = class_probabilities(model, shadows.examples, shadows.classes)
     value = label_log_odds(outputs, shadows.labels)

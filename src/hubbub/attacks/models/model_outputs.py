@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.attacks.requirements import Floats
 from hubbub.terms import Unsuitable
 
+if TYPE_CHECKING:
+    import torch
+
 _FLOOR = 1e-12
 
 
-def class_probabilities(model: Any, examples: NDArray[Any], classes: Sequence[object]) -> Floats:
+class TellsProbabilities(Protocol):
+    """A trained classifier, as scikit-learn has it."""
+
+    @property
+    def predict_proba(self) -> Callable[[NDArray[Any]], ArrayLike]:
+        """Gives a row per example and a column per class, in the order of ``classes_`` if it has them."""
+        ...
+
+
+TrainedModel: TypeAlias = "TellsProbabilities | torch.nn.Module"  # a module gives logits
+
+
+def class_probabilities(model: TrainedModel, examples: NDArray[Any], classes: Sequence[object]) -> Floats:
     """One row per example and one column per class, in the order of ``classes``."""
-    if callable(getattr(model, "predict_proba", None)):
-        outputs = np.asarray(model.predict_proba(examples), dtype=np.float64)
+    predict = getattr(model, "predict_proba", None)
+    if callable(predict):
+        outputs = np.asarray(predict(examples), dtype=np.float64)
         known = list(getattr(model, "classes_", classes))
-    elif callable(model) and hasattr(model, "parameters"):
+    elif _is_module(model):
         outputs, known = _of_module(model, examples), list(classes)
     else:
         raise Unsuitable(
@@ -43,6 +59,10 @@ def class_probabilities(model: Any, examples: NDArray[Any], classes: Sequence[ob
     placed = np.zeros((len(examples), len(classes)))
     placed[:, [places[one] for one in known]] = outputs  # a class that was not in its training set has probability 0
     return placed
+
+
+def _is_module(model: object) -> bool:
+    return callable(model) and hasattr(model, "parameters")
 
 
 def _of_module(model: Any, examples: NDArray[Any]) -> Floats:

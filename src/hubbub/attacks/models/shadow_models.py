@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubbub.attacks.models.model_leak import ModelMembership
-from hubbub.attacks.models.model_outputs import class_probabilities, label_log_odds
+from hubbub.attacks.models.model_outputs import TrainedModel, class_probabilities, label_log_odds
 from hubbub.attacks.requirements import Floats, both_kinds, check_lengths, rectangular_array
 from hubbub.attacks.roc import Roc
 from hubbub.terms import Unsuitable, whole
 
-Train = Callable[[NDArray[Any], NDArray[Any]], Any]
+Train = Callable[[NDArray[Any], NDArray[Any]], TrainedModel]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +76,7 @@ def _labelled_examples(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArra
     return examples, codes.astype(np.int64), tuple(classes.tolist())
 
 
-def _train_model(train: Train, examples: NDArray[Any], labels: NDArray[Any]) -> Any:
+def _train_model(train: Train, examples: NDArray[Any], labels: NDArray[Any]) -> TrainedModel:
     if np.unique(labels).size < 2:
         raise Unsuitable(
             "a random half of the examples has labels of one kind only.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.terms import fraction_of, whole
+from hubbub.terms import Real, fraction_of, whole
 
 Edges = NDArray[np.int64]  # a row per friendship: two people
 
@@ -27,9 +27,7 @@ class Networks:
         return {person: self.truth[person] for person in best[:count]}
 
 
-def friends(
-    people: int = 1_000, *, mean: int = 20, kept: object = 0.8, present: object = 0.9, seed: int = 0
-) -> Networks:
+def friends(people: int = 1_000, *, mean: int = 20, kept: Real = 0.8, present: Real = 0.9, seed: int = 0) -> Networks:
     """A network in which few have many friends, and friends of friends are often friends; and two views of it.
 
     Each view has each person with chance ``present`` and each friendship among those with chance ``kept``, and its

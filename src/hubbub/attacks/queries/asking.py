@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 from hubbub.terms import Unsuitable
 
 _READERS = ("fetchall", "scalar", "item", "to_pydict", "to_numpy")  # databases, ours, numpy and polars, Arrow, pandas
 
 
-def ask(interface: object, text: str, **asking: object) -> float:
+class SqlInterface(Protocol):
+    """Whatever answers questions: a DuckDB connection, ``hubbub.connect(...)``, a class of one's own."""
+
+    @property
+    def sql(self) -> Callable[..., object]:
+        """Answers a text; options such as ``epsilon=0.1`` may go along."""
+        ...
+
+
+def ask(interface: SqlInterface, text: str, **asking: object) -> float:
     """The one number that the interface answers; ``asking`` (such as ``epsilon=0.1``) goes along with the question."""
     return read_scalar(ask_interface(interface, text, **asking))
 
 
-def ask_interface(interface: object, text: str, **asking: object) -> Any:
+def ask_interface(interface: SqlInterface, text: str, **asking: object) -> Any:
     """Whatever the interface answers."""
     sql: Any = getattr(interface, "sql", None)
     if not callable(sql):
@@ -30,7 +39,7 @@ def ask_interface(interface: object, text: str, **asking: object) -> Any:
     return sql(text, **asking)
 
 
-def read_scalar(answer: Any) -> float:
+def read_scalar(answer: object) -> float:
     """The number in a number, a release, a row, or a table of one cell.
 
     >>> read_scalar(3), read_scalar([(4,)]), read_scalar({"n": [5]})

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubbub.attacks.queries.asking import ask
+from hubbub.attacks.queries.asking import SqlInterface, ask
 from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Floats, finite_array
 from hubbub.explain import Figure
@@ -26,7 +26,7 @@ from hubbub.terms import BudgetExceeded, Real, fraction_of, positive, whole
 _SURE = 0.95
 
 
-def repeats_needed(std_dev: object, *, confidence: Real = _SURE) -> int:
+def repeats_needed(std_dev: Real, *, confidence: Real = _SURE) -> int:
     """How often a count with fresh noise must be asked for until its average, rounded, is the truth.
 
     >>> repeats_needed(10)
@@ -40,7 +40,7 @@ def repeats_needed(std_dev: object, *, confidence: Real = _SURE) -> int:
 
 
 def average_repeats(
-    interface: object,
+    interface: SqlInterface,
     question: str,
     *,
     repeats: int = 100,

@@ -10,23 +10,23 @@ from typing import ClassVar
 import sqlglot
 from sqlglot import exp
 
-from hubbub.attacks.queries.asking import ask_interface, read_scalar
+from hubbub.attacks.queries.asking import SqlInterface, ask_interface, read_scalar
 from hubbub.attacks.queries.guess_margin import SURE, chance_right, error_margin
 from hubbub.attacks.report import Attack
 from hubbub.explain import Figure, TextTable
 from hubbub.releases import Release
 from hubbub.render import Json, out_of_100, percent, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.terms import Unsuitable, exact
+from hubbub.terms import Real, Unsuitable, exact
 
 
 def differencing(
-    interface: object,
+    interface: SqlInterface,
     *,
     table: str,
     victim: str,
     secret: str,
-    noise: object = None,
+    noise: Real | None = None,
     asking: Mapping[str, object] | None = None,
 ) -> Differencing:
     """Ask three harmless counts, and conclude from their difference whether the victim has the secret [All23].
@@ -219,7 +219,7 @@ def _counting_query(table: str) -> exp.Select:
         ) from None
 
 
-def _ask_count(interface: object, text: str, noise: float | None, asking: Mapping[str, object]) -> NoisyAnswer:
+def _ask_count(interface: SqlInterface, text: str, noise: float | None, asking: Mapping[str, object]) -> NoisyAnswer:
     answer = ask_interface(interface, text, **asking)
     return NoisyAnswer(text, read_scalar(answer), _noise_of(answer) if noise is None else noise)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.attacks.queries.guess_margin import NORMAL_95
 from hubbub.attacks.report import Attack, count_of
@@ -15,13 +15,13 @@ from hubbub.explain import Figure
 from hubbub.render import Json
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.terms import Unsuitable, exact
+from hubbub.terms import Real, Unsuitable, exact
 
 _CLOSE = 1e-7  # rounding of the decomposition; a person who is not isolated is further off in all but freak cases
 _LARGEST = 4_000  # questions, and different patterns of people
 
 
-def isolate(masks: object, answers: object = None, *, noise: object = 0) -> Isolation:
+def isolate(masks: ArrayLike, answers: ArrayLike | None = None, *, noise: Real = 0) -> Isolation:
     """Name everybody whose value follows from the answers, where ``masks`` has a row per question, a column per person.
 
     A question is a row of 0 and 1 (or other weights): whose values it adds up. Person j is isolated if some weights w
@@ -147,7 +147,7 @@ class Isolation(Attack):
         )
 
 
-def _mask_matrix(masks: object) -> NDArray[np.float64]:
+def _mask_matrix(masks: ArrayLike) -> NDArray[np.float64]:
     try:
         rows = np.asarray(masks, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -161,8 +161,8 @@ def _mask_matrix(masks: object) -> NDArray[np.float64]:
     return rows
 
 
-def _check_answers(answers: object, count: int) -> NDArray[np.float64]:
-    numbers = finite_array(answers, name="answers", axes=1)  # type: ignore[arg-type]
+def _check_answers(answers: ArrayLike, count: int) -> NDArray[np.float64]:
+    numbers = finite_array(answers, name="answers", axes=1)
     if numbers.shape != (count,):
         raise Unsuitable(
             f"there are {count:,} questions and answers of shape {numbers.shape}.",

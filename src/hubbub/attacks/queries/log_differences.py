@@ -8,6 +8,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, ClassVar
 
 from hubbub.attacks import plain_tables
+from hubbub.attacks.plain_tables import PlainTable
 from hubbub.attacks.queries import query_log
 from hubbub.attacks.queries.guess_margin import SURE, chance_right
 from hubbub.attacks.queries.isolation import isolate
@@ -18,7 +19,7 @@ from hubbub.explain import Figure, TextTable
 from hubbub.render import Json, out_of_100
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.terms import Unsuitable, exact, whole
+from hubbub.terms import Real, Unsuitable, exact, whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,7 +28,7 @@ _SHOWN = 10  # pairs in a table
 
 
 def differences(
-    log: Log, *, table: object = None, secret: str | Sequence[str] = (), few: int = 3, noise: object = 0
+    log: Log, *, table: PlainTable | None = None, secret: str | Sequence[str] = (), few: int = 3, noise: Real = 0
 ) -> Differences:
     """Search a log of (question, answer) for differences of counts and sums that are about at most ``few`` people.
 

@@ -11,12 +11,10 @@ from hubbub.attacks.report import Attack
 from hubbub.explain import Figure
 from hubbub.render import Json
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.terms import Unsuitable, exact, whole
+from hubbub.terms import Real, Unsuitable, exact, whole
 
 
-def newcomer(
-    before: tuple[int, object], after: tuple[int, object], *, rounded_to: object = 0, noise: object = 0
-) -> Newcomer:
+def newcomer(before: tuple[int, Real], after: tuple[int, Real], *, rounded_to: Real = 0, noise: Real = 0) -> Newcomer:
     """Work out one person's value from two averages, each given as (number of people, average).
 
     The numbers of people differ by one: somebody joined, or left. ``rounded_to`` is the step to which the averages
@@ -136,7 +134,7 @@ class Newcomer(Attack):
         return f"{self.value:,.6g}" + (f" ±{float(f'{self.margin:.3g}'):,.10g}" if self.margin else "")
 
 
-def _read_average(average: tuple[int, object]) -> tuple[int, float]:
+def _read_average(average: tuple[int, Real]) -> tuple[int, float]:
     try:
         count, mean = average
     except (TypeError, ValueError):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubbub.attacks.queries.asking import ask
+from hubbub.attacks.queries.asking import SqlInterface, ask
 from hubbub.attacks.reconstruction.reconstruction import Reconstruction, random_ranges, random_subsets
 from hubbub.attacks.requirements import Bits
 from hubbub.terms import OutOfRange, Unsuitable, whole
@@ -23,7 +23,7 @@ Asked = tuple[Bits, list[str]]  # who is asked about, and the same as SQL condit
 
 
 def reconstruct_from(
-    interface: object,
+    interface: SqlInterface,
     *,
     table: str,
     person: str,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubbub.learn.base.parameters import bounds_of, is_private
+from hubbub.learn.base.parameters import HasBounds, bounds_of, is_private
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats
@@ -24,7 +23,6 @@ BUCKETS = 2 * _SIDE + 1  # negative magnitudes, about zero, positive ones
 _SELDOM = 0.001  # how often noise alone opens a bucket
 
 Bounds = tuple[Floats, Floats]  # lowest and highest value of each column
-ColumnBounds = Sequence[Any] | str | None  # a pair, pairs, or "private"
 
 
 class BoundedSums(Protocol):
@@ -48,7 +46,7 @@ class WithinBounds:
     declared: Bounds | None
 
     @classmethod
-    def of(cls, inner: BoundedSums, estimator: Any, columns: int) -> WithinBounds:
+    def of(cls, inner: BoundedSums, estimator: HasBounds, columns: int) -> WithinBounds:
         """With the bounds that the estimator was given."""
         private = is_private(estimator.bounds, name="bounds", else_="pairs of numbers", example="bounds=(0, 1)")
         return cls(inner, None if private else bounds_of(estimator, columns))

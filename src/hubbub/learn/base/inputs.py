@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.learn.base.fit_plan import FitFacts, RowCount
 from hubbub.learn.base.shapes import array_of, check_rows, rows_listed
@@ -22,14 +22,14 @@ from hubbub.terms import NotANumber, OutOfRange, WrongShape
 _LARGEST = 1e300  # a value over the norm counts as at most that
 
 
-def private_table(x: Any) -> Floats:
+def private_table(x: ArrayLike) -> Floats:
     """A table as doubles, 0 where there is no finite number. Nothing about a value raises or warns."""
     check_rows(x)
     values = rows_listed(x) if isinstance(x, list | tuple) else array_of(x)
     return np.nan_to_num(numbers_of(values), copy=False, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def table_of(x: Any, *, name: str = "X") -> Floats:
+def table_of(x: ArrayLike | None, *, name: str = "X") -> Floats:
     """A table of rows that are nobody's secret as doubles; what is not a finite number is refused."""
     check_rows(x, name=name)
     values = array_of(x, name=name)
@@ -63,7 +63,7 @@ def _holds_words(values: NDArray[Any], table: Floats) -> bool:
     return any(not isinstance(each, float | np.floating) and each is not None for each in odd)
 
 
-def numbers_of(values: Any) -> Floats:
+def numbers_of(values: ArrayLike) -> Floats:
     """Values as doubles, NaN in the place of what is no number: each by itself."""
     read = array_of(values)
     with warnings.catch_warnings():

@@ -66,13 +66,20 @@ def release_fit(job: FitJob, account: Account | None) -> tuple[Floats, Receipt |
 
 
 def fit_job(
-    plan: FitPlan, train: Callable[[], Floats], *, job: str, estimator: str, dataset: str | None, title: str
+    plan: FitPlan,
+    train: Callable[[], Floats],
+    *,
+    delta: Fraction,
+    job: str,
+    estimator: str,
+    dataset: str | None,
+    title: str,
 ) -> FitJob:
-    """The job of an estimator's fit; ``job`` and ``estimator`` are stored names."""
+    """The job of an estimator's fit at a price with this delta; ``job`` and ``estimator`` are stored names."""
     identity = {"estimator": estimator, "plan": dict(plan.identity)} if job == "fit" else plan.identity
     facts = job_facts(
         plan.event,
-        delta=plan.guarantee.holds.delta,  # type: ignore[attr-defined]
+        delta=delta,
         size=plan.size,
         dataset=dataset,
         job=job,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from hubbub.terms import (
     MissingParameter,
     Neighbours,
     OutOfRange,
+    Real,
     ReversedBounds,
     Unit,
     WrongShape,
@@ -29,8 +31,39 @@ from hubbub.terms import (
 
 ONE_ROW = "Each has one row."
 
+ColumnBounds: TypeAlias = Sequence[Any] | str | None  # a pair, pairs, or "private"
 
-def read_facts(estimator: Any, *, rows: int, columns: int, y: ArrayLike | None, account: Account | None) -> FitFacts:
+
+class Priced(Protocol):
+    """Whoever has a price."""
+
+    epsilon: Real | None
+    delta: Real | None
+
+
+class FitParameters(Priced, Protocol):
+    """What every private estimator is told about a fit."""
+
+    rows: int | str | None
+    neighbours: Neighbours | str
+    unit: str
+
+
+class HasNorm(Protocol):
+    """Whoever declares the largest norm of a row."""
+
+    norm: Real | None
+
+
+class HasBounds(Protocol):
+    """Whoever declares bounds of columns."""
+
+    bounds: ColumnBounds
+
+
+def read_facts(
+    estimator: FitParameters, *, rows: int, columns: int, y: ArrayLike | None, account: Account | None
+) -> FitFacts:
     """What is public about a fit of this estimator on a table of this shape."""
     private_rows = is_private(estimator.rows, name="rows", else_="a whole number", example="rows=10_000")
     caveats = caveats_of(estimator, charged=account is not None)
@@ -65,7 +98,7 @@ def account_of(account: AccountLike | None, population: str | None) -> Account |
     return replace(Account.of(account), population=population)
 
 
-def caveats_of(estimator: Any, *, charged: bool) -> tuple[str, ...]:
+def caveats_of(estimator: FitParameters, *, charged: bool) -> tuple[str, ...]:
     """What the guarantee leaves out, and what counts as public because nobody declared it."""
     caveats = ["Running time is not covered.", AS_GIVEN]
     if estimator.rows is None:
@@ -79,7 +112,7 @@ def caveats_of(estimator: Any, *, charged: bool) -> tuple[str, ...]:
     return tuple(caveats)
 
 
-def price_of(estimator: Any) -> Price:
+def price_of(estimator: Priced) -> Price:
     """(epsilon, delta) of an estimator, or a refusal with the line to add."""
     for name, example in (("epsilon", "1"), ("delta", "1e-6")):
         if getattr(estimator, name) is None:
@@ -91,7 +124,7 @@ def price_of(estimator: Any) -> Price:
     return positive(estimator.epsilon, name="epsilon"), fraction_of(estimator.delta, name="delta")
 
 
-def norm_of(estimator: Any) -> float:
+def norm_of(estimator: HasNorm) -> float:
     """The declared norm of rows, or a refusal with the line to add."""
     if estimator.norm is None:
         raise MissingParameter(
@@ -115,7 +148,7 @@ def is_private(given: object, *, name: str, else_: str, example: str) -> bool:
     return True
 
 
-def bounds_of(estimator: Any, columns: int) -> tuple[Floats, Floats]:
+def bounds_of(estimator: HasBounds, columns: int) -> tuple[Floats, Floats]:
     """(lower, upper) of each column, or a refusal with the line to add."""
     given, name = estimator.bounds, type(estimator).__name__
     if given is None:
@@ -135,7 +168,7 @@ def bounds_of(estimator: Any, columns: int) -> tuple[Floats, Floats]:
     return bounds[:, 0].copy(), bounds[:, 1].copy()
 
 
-def pair_of(pair: Any, name: str) -> tuple[float, float]:
+def pair_of(pair: Sequence[Real], name: str) -> tuple[float, float]:
     """(lower, upper), refused if they are no numbers or the wrong way round."""
     if len(pair) != 2:
         raise WrongShape(f"{name}= holds pairs.", why="(lowest, highest)", fix=f"Write {name}=(0, 1).")

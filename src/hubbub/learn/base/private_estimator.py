@@ -60,10 +60,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             need_target(y)
             check_target(y, rows)
         account = account_of(self.account, self.population)
-        plan = self._plan(read_facts(self, rows=rows, columns=width, y=y, account=account))
+        facts = read_facts(self, rows=rows, columns=width, y=y, account=account)
+        plan = self._plan(facts)
         job = fit_job(
             plan,
             partial(plan.train, X, y, watch),
+            delta=facts.price[1],
             job=self._job,
             estimator=tag_of(self),
             dataset=self.dataset,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -21,7 +21,7 @@ from hubbub.terms import EmptyInput, MissingParameter, NotANumber, WrongShape
 _NO_NUMBERS = {"c": "Complex data not supported", "M": "dates", "m": "times", "V": "records"}
 
 
-def check_rows(x: Any, *, name: str = "X") -> None:
+def check_rows(x: ArrayLike | None, *, name: str = "X") -> None:
     """Refuse by its type what is no table of numbers."""
     if x is None:
         raise MissingParameter(f"{name} is None.", why="There are no rows.", fix="Give a table of numbers.")
@@ -41,7 +41,7 @@ def check_rows(x: Any, *, name: str = "X") -> None:
             )
 
 
-def refuse_masked(values: Any, *, name: str) -> None:
+def refuse_masked(values: object, *, name: str) -> None:
     """Refuse what hides some of its entries: arithmetic skips them, and clipping and noise would, too."""
     parts = values if isinstance(values, list | tuple) else (values,)
     if any(map(_is_masked, parts)):
@@ -70,14 +70,15 @@ def _type_letter(dtype: Any) -> str:
     return str(getattr(dtype, "kind", "O"))
 
 
-def array_of(values: Any, *, name: str = "X") -> NDArray[Any]:
+def array_of(values: ArrayLike | None, *, name: str = "X") -> NDArray[Any]:
     """A plain array. A list becomes one of objects: else one odd value would change the type of all."""
     refuse_masked(values, name=name)
-    if hasattr(values, "detach") and hasattr(values, "numpy"):  # a tensor, which may have a gradient
-        values = values.detach().cpu().double().numpy()
-    plain = not hasattr(values, "dtype") and not hasattr(values, "__array__")
+    given: Any = values
+    if hasattr(given, "detach") and hasattr(given, "numpy"):  # a tensor, which may have a gradient
+        given = given.detach().cpu().double().numpy()
+    plain = not hasattr(given, "dtype") and not hasattr(given, "__array__")
     try:
-        return np.asarray(values, dtype=object if plain else None).view(np.ndarray)
+        return np.asarray(given, dtype=object if plain else None).view(np.ndarray)
     except (Exception, SystemExit):  # an object in a list may raise whatever it likes
         raise _ragged_table(name) from None
 
@@ -123,7 +124,7 @@ def _row_cells(row: Any) -> list[Any]:
         return []
 
 
-def shape_of(x: Any, *, empty: bool = False, name: str = "X") -> tuple[int, int]:
+def shape_of(x: ArrayLike, *, empty: bool = False, name: str = "X") -> tuple[int, int]:
     """(rows, columns) of a table, without reading a value where it has a ``shape``; without rows only if ``empty``."""
     check_rows(x, name=name)
     shape = _read_shape(x, name)
@@ -155,7 +156,7 @@ def _read_shape(x: Any, name: str) -> tuple[int, ...]:
         raise _ragged_table(name) from None
 
 
-def need_target(y: Any) -> None:
+def need_target(y: ArrayLike | None) -> None:
     """Refuse a missing y."""
     if y is None:
         raise MissingParameter(
@@ -163,7 +164,7 @@ def need_target(y: Any) -> None:
         )
 
 
-def check_target(y: Any, rows: int) -> None:
+def check_target(y: ArrayLike | None, rows: int) -> None:
     """Refuse a y that is no column of as many entries as X has rows."""
     refuse_masked((y,), name="y")
     if hasattr(y, "toarray") and not hasattr(y, "__array__"):
@@ -213,7 +214,7 @@ def unnamed_columns(count: int) -> TableColumns:
     return columns
 
 
-def columns_of(x: Any, *, name: str = "X") -> TableColumns:
+def columns_of(x: ArrayLike, *, name: str = "X") -> TableColumns:
     """The columns of a table whose shape is known to be one: no value of it is looked at."""
     columns = TableColumns()
     try:
@@ -232,13 +233,13 @@ def _with_shape(x: Any, name: str) -> Any:
     return x if hasattr(x, "shape") else TableShape(shape_of(x, empty=True, name=name))
 
 
-def check_same_columns(columns: TableColumns, x: Any, *, name: str) -> None:
+def check_same_columns(columns: TableColumns, x: ArrayLike, *, name: str) -> None:
     """Refuse a table whose columns have other names, or another order, than ``columns``, where both have names."""
     if hasattr(columns, "feature_names_in_") and hasattr(columns_of(x, name=name), "feature_names_in_"):
         check_columns(columns, x, name=name)
 
 
-def check_columns(fitted: Any, x: Any, *, name: str = "X") -> None:
+def check_columns(fitted: BaseEstimator, x: ArrayLike, *, name: str = "X") -> None:
     """Refuse other columns than those of the fit; scikit-learn warns where only one side has names."""
     named = hasattr(fitted, "feature_names_in_")
     if type(x) is np.ndarray and not named and x.shape[1:] == (fitted.n_features_in_,):

@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from hubbub.learn.base.inputs import numbers_of
 from hubbub.learn.base.parameters import pair_of
 from hubbub.learn.base.shapes import array_of, column_listed
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.terms import MissingParameter, OutOfRange, WrongShape, identity_of
+from hubbub.terms import MissingParameter, OutOfRange, Real, WrongShape, identity_of
 
 _PLAIN = (int, float, str, bool)  # equal to a class if a dictionary says so
 
@@ -53,7 +53,19 @@ class NumberTarget:
 Target = ClassTarget | NumberTarget
 
 
-def class_target(estimator: Any, facts: FitFacts) -> ClassTarget:
+class HasClasses(Protocol):
+    """Whoever declares classes, or counts them as public."""
+
+    classes: ArrayLike | None
+
+
+class HasTargetBounds(Protocol):
+    """Whoever declares the bounds of y."""
+
+    target_bounds: tuple[Real, Real] | None
+
+
+def class_target(estimator: HasClasses, facts: FitFacts) -> ClassTarget:
     """The declared classes; or those of y, which is looked at only if no ledger is charged."""
     if estimator.classes is not None:
         classes = _declared_classes(estimator.classes)
@@ -70,7 +82,7 @@ def class_target(estimator: Any, facts: FitFacts) -> ClassTarget:
     return ClassTarget(classes, 1 if len(classes) == 2 else len(classes), identity, {"classes_": classes})
 
 
-def number_target(estimator: Any) -> NumberTarget:
+def number_target(estimator: HasTargetBounds) -> NumberTarget:
     """The declared bounds of y, or a refusal with the line to add."""
     if estimator.target_bounds is None:
         name = type(estimator).__name__
@@ -169,7 +181,7 @@ def _class_number(value: Any, numbers: dict[Any, int]) -> int:
 # ---------------------------------------------------------------- columns
 
 
-def column_of(y: Any) -> NDArray[Any]:
+def column_of(y: ArrayLike | None) -> NDArray[Any]:
     """y as one flat column; of a list, one of objects: as one type, one large number would round all others."""
     values = column_listed(y) if isinstance(y, list | tuple) else array_of(y, name="y")
     if values.ndim == 2 and values.shape[1] == 1:

@@ -14,7 +14,7 @@ from hubbub import noise
 from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
 from hubbub.learn.base.parameters import account_of
-from hubbub.learn.base.private_estimator import PrivateClassifier
+from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator
 from hubbub.learn.base.shapes import check_target, need_target, shape_of
 from hubbub.learn.base.targets import column_of, labels_of
 from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, largest_affordable, stage_of
@@ -75,7 +75,7 @@ def fold_sums(right: np.ndarray[Any, np.dtype[np.bool_]], folds: Labels, count: 
 
 
 def cross_val_score(
-    estimator: Any,
+    estimator: PrivateEstimator,
     X: ArrayLike,
     y: ArrayLike,
     *,

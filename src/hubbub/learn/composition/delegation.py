@@ -14,8 +14,8 @@ from hubbub.learn.base.private_estimator import PrivateEstimator, need_fit
 from hubbub.learn.base.shapes import check_columns, shape_of
 
 
-def _if_inner_has(method: str) -> Callable[[Any], bool]:
-    def check(wrapper: Any) -> bool:
+def _if_inner_has(method: str) -> Callable[[Delegating], bool]:
+    def check(wrapper: Delegating) -> bool:
         getattr(wrapper._inner(), method)  # an AttributeError, if it has none
         return True
 

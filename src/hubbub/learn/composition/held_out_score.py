@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from hubbub import noise
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Price, Watch, nobody
 from hubbub.learn.base.inputs import private_table, table_of
+from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import TableColumns
 from hubbub.learn.base.targets import class_numbers, column_of, targets_of
 from hubbub.learn.composition.delegation import Delegating
@@ -32,6 +33,7 @@ from hubbub.terms import (
     ApproximateStep,
     GaussianNoise,
     Guarantee,
+    MissingParameter,
     Neighbours,
     Parallel,
     Real,
@@ -90,19 +92,19 @@ class ModelScore:
         return f"{self.value:.1%}, between {low:.1%} and {high:.1%}"
 
 
-def public_score(model: Any, X: Any, y: Any) -> ModelScore:
+def public_score(model: PrivateEstimator, X: ArrayLike, y: ArrayLike) -> ModelScore:
     """The score of a model on rows that are public."""
     missed = row_errors(model, table_of(X), y)
     return ModelScore(float(missed.mean()), float(len(missed)), width=width_of(model))
 
 
-def width_of(model: Any) -> float:
+def width_of(model: PrivateEstimator) -> float:
     """The width of a regressor's target; 0 for a classifier."""
     ends = getattr(model, "target_bounds_", None)
     return 0.0 if ends is None else float(ends[1] - ends[0])
 
 
-def row_errors(model: Any, table: Floats, y: Any) -> Floats:
+def row_errors(model: PrivateEstimator, table: Floats, y: ArrayLike) -> Floats:
     """The error of each row, from 0 to 1. Rows are asked one by one, so that no answer depends on other rows."""
     asked = np.array([model.predict(row[None])[0] for row in table])
     ends = getattr(model, "target_bounds_", None)
@@ -175,7 +177,7 @@ class WithHeldOutScore(Delegating):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: PrivateEstimator | None = None,
         *,
         share: Real = 0.2,
         epsilon: Real | None = None,
@@ -193,6 +195,12 @@ class WithHeldOutScore(Delegating):
 
     def _plan(self, facts: FitFacts) -> SplitPlan:
         share = fraction_of(self.share, name="share")
+        if self.estimator is None:
+            raise MissingParameter(
+                "a held-out score needs an estimator.",
+                why="There is nothing to fit.",
+                fix="Write WithHeldOutScore(LogisticRegression(norm=1.0), ...).",
+            )
         if facts.neighbours is Neighbours.REPLACE:
             raise WrongNeighbours(
                 "a model is measured on held-out rows for add-remove neighbours only.",

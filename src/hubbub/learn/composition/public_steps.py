@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
@@ -14,7 +15,15 @@ from hubbub.learn.training.network import Floats
 from hubbub.terms import MixesPeople, NotANumber, WrongShape
 
 
-def public_width(step: Any, columns: int) -> int:
+class RowTransformer(Protocol):
+    """A step that makes features of rows, as scikit-learn has it."""
+
+    def transform(self, rows: Floats, /) -> ArrayLike:
+        """The features of each row."""
+        ...
+
+
+def public_width(step: RowTransformer, columns: int) -> int:
     """How many columns leave a public step; it is tried on made-up rows, together and one by one.
 
     Guarantee: none; a step that mixes rows on the made-up table is refused.
@@ -44,7 +53,7 @@ def public_width(step: Any, columns: int) -> int:
     return int(together.shape[1])
 
 
-def transform_rows(step: Any, rows: Floats) -> Floats:
+def transform_rows(step: RowTransformer, rows: Floats) -> Floats:
     """What leaves a public step. If a row makes it raise, rows pass one by one, and that row is all zeros.
 
     Guarantee: none; each row that leaves depends on the one that entered alone, and nothing raises or warns.

@@ -17,6 +17,7 @@ from hubbub import noise
 from hubbub.accounting import renyi, renyi_epsilon
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Watch, nobody
 from hubbub.learn.base.inputs import table_of
+from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import TableColumns, check_same_columns, check_target, columns_of, shape_of
 from hubbub.learn.composition.delegation import Delegating
 from hubbub.learn.composition.stages import Stage, check_stage, copy_of, delta_left, stage_of
@@ -197,10 +198,10 @@ class PrivateSearch(Delegating):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: PrivateEstimator | None = None,
         candidates: Sequence[Mapping[str, Any]] = (),
         *,
-        validation: tuple[Any, Any] | None = None,
+        validation: tuple[ArrayLike, ArrayLike] | None = None,
         trials: Real = 10,
         epsilon: Real | None = None,
         delta: Real | None = None,
@@ -294,6 +295,7 @@ class PrivateSearch(Delegating):
         return affordable
 
     def _stages_at(self, facts: FitFacts, epsilon: Fraction) -> list[Stage]:
+        assert self.estimator is not None  # the trials were checked, and it with them
         shared = {"neighbours": self.neighbours, "unit": self.unit, "rows": self.rows}
         shape, delta = (facts.rows, facts.columns), facts.price[1]
         return [

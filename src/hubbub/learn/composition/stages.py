@@ -67,6 +67,7 @@ class CompositePlan(Protocol):
 
 
 Whole = TypeVar("Whole", bound=CompositePlan)
+Estimator = TypeVar("Estimator", bound=PrivateEstimator)
 
 
 def largest_affordable(
@@ -111,13 +112,13 @@ def price_unreachable() -> Unreachable:
     )
 
 
-def copy_of(estimator: Any, **changes: Any) -> Any:
+def copy_of(estimator: Estimator, **changes: Any) -> Estimator:
     """An unfitted copy with some parameters changed."""
     return type(estimator)(**{**estimator.get_params(deep=False), **changes})
 
 
 def stage_of(
-    estimator: Any,
+    estimator: PrivateEstimator,
     shape: tuple[int, int],
     y: ArrayLike | None,
     account: Account | None,
@@ -139,7 +140,7 @@ def stage_for(
     return Stage(estimator, estimator._plan(facts), columns)
 
 
-def check_stage(estimator: Any, *, whole: str) -> None:
+def check_stage(estimator: object, *, whole: str) -> None:
     """Refuse what is no private estimator of ours, or has a price of its own."""
     name = type(estimator).__name__
     if not isinstance(estimator, PrivateEstimator) or estimator._pays_for_parts:
@@ -157,6 +158,6 @@ def check_stage(estimator: Any, *, whole: str) -> None:
             )
 
 
-def is_private(estimator: Any) -> bool:
+def is_private(estimator: object) -> bool:
     """Whether it is one of ours, fitted or not."""
     return isinstance(estimator, PrivateEstimator)

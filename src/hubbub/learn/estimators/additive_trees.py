@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.learn.base.column_bounds import ColumnBounds
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
-from hubbub.learn.base.parameters import bounds_of
+from hubbub.learn.base.parameters import ColumnBounds, bounds_of
 from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.base.targets import ClassTarget, Target, class_target, number_target
@@ -38,7 +37,7 @@ class TreeRounds:
     target: Target
 
     @classmethod
-    def of(cls, estimator: Any, target: Target, columns: int) -> TreeRounds:
+    def of(cls, estimator: AdditiveTrees, target: Target, columns: int) -> TreeRounds:
         """As the estimator was asked to, for so many columns."""
         bins, rounds = cut_columns(estimator, columns), whole(estimator.rounds, name="rounds")
         leaves, rate = whole(estimator.leaves, name="leaves", least=2), estimator.learning_rate
@@ -88,7 +87,7 @@ class TreeRounds:
         return {"bins_": self.bins, "term_scores_": scores, **self.target.learned}
 
 
-def cut_columns(estimator: Any, columns: int) -> Bins:
+def cut_columns(estimator: AdditiveTrees, columns: int) -> Bins:
     """The ends of bins: equal ones between the bounds, or those that were given."""
     lower, upper = bounds_of(estimator, columns)
     given = estimator.bins if isinstance(estimator.bins, Sequence) else [estimator.bins] * columns

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from sklearn import cluster
 from sklearn.base import ClusterMixin
 
-from hubbub.learn.base.column_bounds import Bounds, ColumnBounds, WithinBounds
+from hubbub.learn.base.column_bounds import Bounds, WithinBounds
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.parameters import ColumnBounds
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.training.moments import Grid, Integers, bounded_entries, noisy_sum

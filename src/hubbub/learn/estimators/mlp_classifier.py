@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -56,13 +55,13 @@ class MLPClassifier(WithProbabilities):
         self.account, self.population, self.dataset = account, population, dataset
 
     def _plan(self, facts: FitFacts) -> FitPlan:
-        norm, hidden, target = norm_of(self), hidden_widths(self), class_target(self, facts)
+        norm, hidden, target = norm_of(self), hidden_widths(self.hidden_layer_sizes), class_target(self, facts)
         return NetworkModel(hidden=hidden, recipe=layered_recipe, norm=norm, target=target, given=self).plan(facts)
 
 
-def hidden_widths(estimator: Any) -> tuple[int, ...]:
+def hidden_widths(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:
     """The widths of the hidden layers: one or two."""
-    widths = tuple(whole(width, name="hidden_layer_sizes") for width in estimator.hidden_layer_sizes)
+    widths = tuple(whole(width, name="hidden_layer_sizes") for width in hidden_layer_sizes)
     if not 1 <= len(widths) <= 2:
         raise OutOfRange(
             f"hidden_layer_sizes= lists one or two widths and has {len(widths)}.",

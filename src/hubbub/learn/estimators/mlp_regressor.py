@@ -81,7 +81,7 @@ class MLPRegressor(PrivateRegressor, FittedNetwork):
         self.account, self.population, self.dataset = account, population, dataset
 
     def _plan(self, facts: FitFacts) -> FitPlan:
-        norm, hidden, target = norm_of(self), hidden_widths(self), number_target(self)
+        norm, hidden, target = norm_of(self), hidden_widths(self.hidden_layer_sizes), number_target(self)
         return NetworkModel(
             network=RegressionNetwork, hidden=hidden, recipe=layered_recipe, norm=norm, target=target, given=self
         ).plan(facts)

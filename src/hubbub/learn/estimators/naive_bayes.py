@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.learn.base.column_bounds import Bounds, ColumnBounds, WithinBounds
+from hubbub.learn.base.column_bounds import Bounds, WithinBounds
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.parameters import ColumnBounds
 from hubbub.learn.base.private_estimator import PrivateClassifier
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.base.targets import ClassTarget, class_target

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin
 
-from hubbub.learn.base.column_bounds import Bounds, ColumnBounds, WithinBounds
+from hubbub.learn.base.column_bounds import Bounds, WithinBounds
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.parameters import ColumnBounds
 from hubbub.learn.base.private_estimator import PrivateTransformer
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, squared_sensitivity, statistics_count

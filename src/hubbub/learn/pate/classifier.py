@@ -26,8 +26,8 @@ from hubbub.learn.base.targets import class_target
 from hubbub.learn.identity import identity_of_step
 from hubbub.learn.pate.plan import OwnedLabels, PatePlan, Wishes, on_public, plan_votes
 from hubbub.learn.pate.smooth_sensitivity import InstanceCost
-from hubbub.learn.pate.student import GraphStudent, teach_student
-from hubbub.learn.pate.teachers import factory_of, try_teacher
+from hubbub.learn.pate.student import GraphStudent, Student, teach_student
+from hubbub.learn.pate.teachers import Factory, Teacher, factory_of, try_teacher
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import AccountLike
 from hubbub.terms import MissingParameter, Neighbours, Real, Receipt, WrongShape
@@ -78,8 +78,8 @@ class PATEClassifier(PrivateClassifier):
         epsilon: Real | None = None,
         delta: Real | None = None,
         teachers: int | None = None,
-        teacher: Any = None,
-        student: Any = None,
+        teacher: Teacher | Factory | None = None,
+        student: Student | None = None,
         aggregator: str = "confident",
         threshold: Real = 0.6,
         queries: int | None = None,

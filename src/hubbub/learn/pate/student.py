@@ -7,7 +7,7 @@ asked about, and gives a new row what its own neighbours have.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Protocol, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -17,6 +17,24 @@ from sklearn.semi_supervised import LabelSpreading
 from hubbub.learn.training.network import Floats, Labels
 
 _TINY = 1e-300
+
+
+class TaughtStudent(Protocol):
+    """A classifier that was fitted."""
+
+    classes_: Labels
+
+    def predict(self, rows: Floats, /) -> Labels:
+        """The class number of each row."""
+        ...
+
+
+class Student(Protocol):
+    """A classifier, as scikit-learn has it; with ``takes_unlabelled`` it also sees rows of class -1."""
+
+    def fit(self, rows: Floats, labels: Labels, /) -> TaughtStudent:
+        """Learn from public rows."""
+        ...
 
 
 class GraphStudent:
@@ -79,7 +97,7 @@ class Constant:
         return np.full(len(rows), self._label)
 
 
-def teach_student(student: Any, rows: Floats, answers: Labels, classes: int) -> Any:
+def teach_student(student: Student, rows: Floats, answers: Labels, classes: int) -> TaughtStudent:
     """A student fitted on public rows; only one that takes unlabelled rows sees those without an answer."""
     known = answers >= 0
     seen = np.unique(answers[known])

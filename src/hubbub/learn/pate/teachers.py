@@ -9,9 +9,10 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.linear_model import RidgeClassifier
 
 from hubbub.learn.training.network import Floats, Labels
@@ -20,7 +21,24 @@ from hubbub.terms import NotANumber, WrongShape
 ABSTAINS = -1
 _TRIED = 100  # public rows on which a teacher is tried
 
-Factory = Callable[[], Any]
+
+class Voter(Protocol):
+    """A classifier that votes by class numbers, once it is fitted."""
+
+    def predict(self, rows: Floats, /) -> ArrayLike:
+        """The class number of each row."""
+        ...
+
+
+class Teacher(Protocol):
+    """A classifier, as scikit-learn has it, that learns class numbers."""
+
+    def fit(self, rows: Floats, labels: Labels, /) -> Voter:
+        """Learn from a shard."""
+        ...
+
+
+Factory: TypeAlias = Callable[[], Teacher]
 
 
 class LeastSquaresTeacher:
@@ -44,14 +62,14 @@ class LeastSquaresTeacher:
         return np.asarray(self._ridge.predict(rows))
 
 
-def factory_of(teacher: Any) -> Factory:
+def factory_of(teacher: Teacher | Factory | None) -> Factory:
     """How a fresh teacher is made: from a function without arguments, or from an estimator that is copied."""
     if teacher is None:
         return LeastSquaresTeacher
     if hasattr(teacher, "fit") and not isinstance(teacher, type):
         return lambda: copy.deepcopy(teacher)
     if callable(teacher):
-        return teacher  # type: ignore[no-any-return]
+        return teacher
     raise NotANumber(
         f"teacher= must be an estimator or a function that makes one and is a {type(teacher).__name__}.",
         why="Every shard trains a fresh one.",

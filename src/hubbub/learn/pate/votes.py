@@ -11,6 +11,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub import noise
 from hubbub.learn.pate.teachers import ABSTAINS, Factory, votes_of_one
@@ -18,7 +19,7 @@ from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import WrongShape
 
 
-def shards_of(groups: Any, rows: int, *, teachers: int, rng: noise.RandomSource | None = None) -> Labels:
+def shards_of(groups: ArrayLike | None, rows: int, *, teachers: int, rng: noise.RandomSource | None = None) -> Labels:
     """The shard of each row: uniform and independent per row, or per unit if ``groups`` names one for each row."""
     if groups is None:
         return noise.uniform(teachers, rows, rng=rng)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.learn.public.arrays import unit_length
 from hubbub.learn.public.transformers import PublicStep
@@ -47,7 +47,7 @@ class FrozenEncoder(PublicStep):
     ) -> None:
         self.encode, self.name, self.cache, self.batch_size = encode, name, cache, batch_size
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """The vector of each text, one row each, in single precision."""
         texts, batch = texts_of(X), whole(self.batch_size, name="batch_size")
         if batch > 1:
@@ -86,9 +86,9 @@ class FrozenEncoder(PublicStep):
             )
 
 
-def texts_of(X: Any) -> list[str]:
+def texts_of(X: ArrayLike) -> list[str]:
     """A list, column or table of one column, of texts."""
-    values = X.iloc[:, 0] if getattr(X, "ndim", 1) == 2 and hasattr(X, "iloc") else X
+    values: Any = X.iloc[:, 0] if getattr(X, "ndim", 1) == 2 and hasattr(X, "iloc") else X
     texts = list(values.ravel() if isinstance(values, np.ndarray) and values.shape[1:] == (1,) else values)
     if isinstance(X, str) or not all(isinstance(text, str) for text in texts):
         raise NotANumber(

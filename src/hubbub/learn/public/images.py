@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.learn.base.inputs import numbers_of
 from hubbub.learn.base.parameters import pair_of
@@ -46,7 +47,7 @@ class OrientedGradients(PublicStep):
 
     def __init__(
         self,
-        shape: Any = None,
+        shape: Sequence[int] | None = None,
         *,
         directions: int = 8,
         bounds: tuple[float, float] = (0, 255),
@@ -54,7 +55,7 @@ class OrientedGradients(PublicStep):
     ) -> None:
         self.shape, self.directions, self.bounds, self.upright = shape, directions, bounds, upright
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """The features of each image, one row each, in single precision."""
         shape, directions, bounds = self._shape(), self._directions(), pair_of(self.bounds, "bounds")
         images = _as_images(X, shape)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import TransformerTags
 
@@ -16,15 +18,15 @@ class PublicStep(BaseEstimator):  # type: ignore[misc]
     Because: a function of each row by itself keeps neighbours neighbours: post-processing [DR14, Prop. 2.1].
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Nothing: there is nothing to learn, and X is not looked at."""
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """The features of each row."""
         raise NotImplementedError  # pragma: no cover
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float32]:
         """The features of each row."""
         return self.transform(X)
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub.learn.solvers.convex_sets import ConvexSet
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
@@ -19,15 +19,15 @@ from hubbub.terms import ApproximateDP, Guarantee, Neighbours, Real, exact, frac
 
 
 def gradient_descent(
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
     domain: ConvexSet,
     epsilon: Real,
     delta: Real,
     norm: Real,
     loss: Loss = LOGISTIC,
-    l2: object = 0,
+    l2: Real = 0,
     steps: int = 100,
     rng: RandomSource | None = None,
 ) -> Solution:

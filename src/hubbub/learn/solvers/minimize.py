@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub.learn.solvers.problem import Problem
 from hubbub.learn.training.network import Examples, Floats
@@ -38,7 +38,7 @@ class Objective:
         rest = self.weight * reach + float(np.linalg.norm(self.linear))
         return self.problem.error(self.problem.rows, reach) + 1e-14 * rest
 
-    def minimize(self, X: Any, y: Any) -> Floats:
+    def minimize(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """The weights; found for every data set, or refused before one is read.
 
         Newton's method first, then plain descent with a step that always makes progress. The norm that is checked

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub import noise
 from hubbub.accounting import delta_of
@@ -29,13 +29,13 @@ _ROUNDING = 64  # grid steps by which discrete noise may differ from continuous 
 
 
 def objective_perturbation(
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
     epsilon: Real,
     delta: Real,
     norm: Real,
-    l2: object = 0,
+    l2: Real = 0,
     loss: Loss = LOGISTIC,
     rng: RandomSource | None = None,
 ) -> Solution:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimize import Objective
@@ -19,10 +19,10 @@ TOLERANCE = 1e-4  # of the gradient's norm, against a row's gradient of norm 1
 
 
 def output_perturbation(
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
-    l2: object,
+    l2: Real,
     epsilon: Real,
     delta: Real,
     norm: Real,

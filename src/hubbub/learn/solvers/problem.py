@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub.learn.base.inputs import private_table, scale_rows
 from hubbub.learn.base.shapes import shape_of
@@ -41,12 +41,12 @@ class Problem:
     norm: float
 
     @classmethod
-    def of(cls, X: Any, *, loss: Loss, norm: Real) -> Problem:
+    def of(cls, X: ArrayLike, *, loss: Loss, norm: Real) -> Problem:
         """From shapes alone."""
         rows, inputs = shape_of(X)
         return cls(loss, rows, inputs, float(positive(norm, name="norm")))
 
-    def read(self, X: Any, y: Any) -> Examples:
+    def read(self, X: ArrayLike, y: ArrayLike) -> Examples:
         """The rows over the norm, and labels -1 and 1."""
         inputs, squares = scale_rows(private_table(X), self.norm)
         labels = class_numbers(y, _CLASSES, len(inputs))

@@ -10,9 +10,9 @@ Gaussian formula, which needs an epsilon of at most 1 in each step before sampli
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub import noise
 from hubbub.learn.solvers.convex_sets import ConvexSet
@@ -67,8 +67,8 @@ def lecture_steps(*, rows: int, epsilon: float, delta: float) -> int:
 
 
 def projected_sgd(
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
     domain: ConvexSet,
     epsilon: Real,

@@ -14,10 +14,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.learn.base.inputs import numbers_of
 from hubbub.learn.training.network import Floats
@@ -89,7 +89,15 @@ class Category:
 Column = NumberFeature | Category
 
 
-def word_of(value: Any) -> str:
+class NamedColumns(Protocol):
+    """A table that has its columns by name: a frame, or a dict of columns."""
+
+    def __getitem__(self, name: str, /) -> ArrayLike:
+        """The cells of a column."""
+        ...
+
+
+def word_of(value: object) -> str:
     """A value as it is compared with a public list: 1, 1.0 and " 1 " are the same, and so are True and "true"."""
     try:
         if isinstance(value, bool | np.bool_):
@@ -104,12 +112,12 @@ def word_of(value: Any) -> str:
 # ---------------------------------------------------------------- cells -> codes
 
 
-def codes_of(table: Any, columns: Sequence[Column]) -> Floats:
+def codes_of(table: NamedColumns, columns: Sequence[Column]) -> Floats:
     """One code per cell of the named columns; ``table`` is a frame, or anything that has columns by name."""
     return np.column_stack([_column_codes(column_in(table, column.name), column) for column in columns])
 
 
-def column_in(table: Any, name: str) -> NDArray[Any]:
+def column_in(table: NamedColumns, name: str) -> NDArray[Any]:
     """The values of a column, each as it is."""
     try:
         values = table[name]
@@ -132,12 +140,12 @@ def _column_codes(values: NDArray[Any], column: Column) -> Floats:
     return np.where(np.isfinite(numbers), numbers, MISSING)
 
 
-def words_in(table: Any, name: str) -> NDArray[Any]:
+def words_in(table: NamedColumns, name: str) -> NDArray[Any]:
     """The values of a column as words, for classes."""
     return np.array([word_of(value) for value in column_in(table, name)], dtype=object)
 
 
-def numbers_in(table: Any, name: str) -> Floats:
+def numbers_in(table: NamedColumns, name: str) -> Floats:
     """The values of a column as numbers, NaN for what is none."""
     return numbers_of(column_in(table, name))
 

@@ -24,6 +24,7 @@ from hubbub.learn.estimators.network_classifier import FittedNetwork
 from hubbub.learn.tables.features import (
     Category,
     Column,
+    NamedColumns,
     NumberFeature,
     Style,
     code_bounds,
@@ -35,6 +36,7 @@ from hubbub.learn.tables.features import (
     words_in,
 )
 from hubbub.learn.tables.table_model import PrivateColumns, TableModel
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account, AccountLike, Pool, fingerprint
 from hubbub.releases import plan_pool
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real
@@ -175,7 +177,7 @@ class _Unread:
 
 
 def fit_table(
-    table: Any,
+    table: NamedColumns | Callable[[], NamedColumns],
     *,
     columns: Sequence[Column],
     target: Column,
@@ -183,7 +185,7 @@ def fit_table(
     delta: Real,
     model: str | None = None,
     measure: bool = False,
-    rows: Any = "private",
+    rows: int | str | None = "private",
     neighbours: Neighbours | str = "add-remove",
     unit: str = "",
     account: AccountLike | None = None,
@@ -215,7 +217,7 @@ def fit_table(
     plan = design_model(columns, target, model)
     estimator: PrivateEstimator = plan.estimator()
     _for_questions(estimator, account_of(account, population))
-    price = {"epsilon": epsilon, "delta": delta, "rows": rows, "neighbours": neighbours, "unit": unit}
+    price: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rows": rows, "neighbours": neighbours, "unit": unit}
     named = None if dataset is None else f"{dataset}:{plan.digest}"
     paying = {**price, "account": account, "population": population, "dataset": named}
     whole = WithHeldOutScore(estimator, **paying) if measure else copy_of(estimator, **paying)
@@ -229,12 +231,14 @@ def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None
         estimator.sampling = "full"
 
 
-def _unread_table(table: Any, plan: TableDesign, rows: Any) -> tuple[_Unread, _Unread]:
+def _unread_table(
+    table: NamedColumns | Callable[[], NamedColumns], plan: TableDesign, rows: int | str | None
+) -> tuple[_Unread, _Unread]:
     held = _Rows(table if callable(table) else lambda: table)
     count = len(codes_of(held.get(), plan.columns)) if rows is None else 1  # else nobody looks at it
     read = words_in if isinstance(plan.target, Category) else numbers_in
 
-    def features(cells: Any) -> Any:
+    def features(cells: NamedColumns) -> Floats:
         codes = codes_of(cells, plan.columns)
         return codes if plan.private else features_of(codes, plan.columns, plan.style)
 

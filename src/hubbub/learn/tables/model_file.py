@@ -19,7 +19,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,6 +52,9 @@ from hubbub.terms import (
     to_json,
 )
 
+if TYPE_CHECKING:
+    from hubbub.learn.tables.table_model import TableModel
+
 VERSION = 1
 _HEADER, _JSON = "model/", "model.json"
 _TERMS = (Event, Guarantee, Receipt, PrivacyBound, Budget, Unit)
@@ -61,7 +64,7 @@ _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other ways unpack withou
 _HUGE = re.compile(r"\s*[-+]?[\d_.]+e[-+]?[\d_]{5,}\s*", re.IGNORECASE)  # a text of few signs and a number of millions
 
 
-def save(model: Any, path: str | Path) -> None:
+def save(model: PrivateEstimator | TableModel, path: str | Path) -> None:
     """Write a fitted estimator, pipeline or table model into a file.
 
     >>> import tempfile, numpy as np

@@ -20,6 +20,7 @@ from hubbub.learn.tables.features import (
     MISSING,
     Category,
     Column,
+    NamedColumns,
     NumberFeature,
     Style,
     codes_of,
@@ -138,23 +139,23 @@ class TableModel:
         if not isinstance(self.estimator, PrivateEstimator) or not isinstance(self.guarantee, Guarantee):
             raise Unreadable("a model lacks its estimator or guarantee.", why="It is nothing else.", fix="Fit again.")
 
-    def features(self, table: Any) -> Floats:
+    def features(self, table: NamedColumns) -> Floats:
         """The features of a table (a frame, or columns by name)."""
         return features_of(codes_of(table, self.columns), self.columns, self.style)
 
-    def predict(self, table: Any) -> NDArray[Any]:
+    def predict(self, table: NamedColumns) -> NDArray[Any]:
         """A class, as a word, or a number for each row."""
         return np.asarray(self.estimator.predict(self.features(table)))
 
-    def predict_proba(self, table: Any) -> Floats:
+    def predict_proba(self, table: NamedColumns) -> Floats:
         """The probability of each of ``estimator.classes_``, where the model has probabilities."""
         return np.asarray(self.estimator.predict_proba(self.features(table)))
 
-    def truth(self, table: Any) -> NDArray[Any]:
+    def truth(self, table: NamedColumns) -> NDArray[Any]:
         """The targets in a table, as the model predicts them."""
         read = words_in if isinstance(self.target, Category) else numbers_in
         return read(table, self.target.name)
 
-    def measured(self, table: Any) -> ModelScore:
+    def measured(self, table: NamedColumns) -> ModelScore:
         """The score on a table that is public."""
         return public_score(self.estimator, self.features(table), self.truth(table))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from hubbub.terms import OutOfRange, fraction_of, identity_of, positive
+from hubbub.terms import OutOfRange, Real, fraction_of, identity_of, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class FixedClip:
 Clip = AdaptiveClip | FixedClip
 
 
-def clip_of(given: Any) -> Clip:
+def clip_of(given: Real | str | AdaptiveClip) -> Clip:
     """What ``clip=`` says: a number, or an AdaptiveClip."""
     if isinstance(given, AdaptiveClip):
         return given

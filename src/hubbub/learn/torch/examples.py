@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
@@ -19,6 +20,9 @@ from hubbub.learn.base.shapes import refuse_masked
 from hubbub.learn.torch.gradients import Inputs
 from hubbub.learn.training.sampling import Rows
 from hubbub.terms import MissingParameter, WrongShape
+
+TensorLike: TypeAlias = ArrayLike | Tensor  # a row per example
+ExampleData: TypeAlias = TensorLike | tuple[TensorLike, ...] | Dataset[Any]  # inputs, or a map-style dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,13 @@ class ExampleSource(Protocol):
 
 
 def source_of(
-    X: Any, y: Any, *, example: Any, dtype: torch.dtype, classes: int | None, total: bool = False
+    X: ExampleData,
+    y: TensorLike | None,
+    *,
+    example: tuple[TensorLike, ...] | None,
+    dtype: torch.dtype,
+    classes: int | None,
+    total: bool = False,
 ) -> ExampleSource:
     """The source that ``fit(X, y)`` or ``fit(dataset)`` names; if ``total``, no item may make it fail."""
     if isinstance(X, DataLoader):
@@ -76,12 +86,12 @@ def source_of(
     return _Arrays(X if isinstance(X, tuple) else (X,), y, example, dtype, classes)
 
 
-def inputs_of(X: Any, dtype: torch.dtype) -> Inputs:
+def inputs_of(X: TensorLike | tuple[TensorLike, ...], dtype: torch.dtype) -> Inputs:
     """X as tensors, for predictions."""
     return tuple(_as_tensor(x, _model_dtype(x, dtype)) for x in (X if isinstance(X, tuple) else (X,)))
 
 
-def target_of(y: Any, dtype: torch.dtype) -> Tensor:
+def target_of(y: TensorLike, dtype: torch.dtype) -> Tensor:
     """y as a tensor, for evaluation."""
     return _as_tensor(y, _model_dtype(y, dtype))
 
@@ -89,7 +99,14 @@ def target_of(y: Any, dtype: torch.dtype) -> Tensor:
 class _Arrays:
     """Examples in memory: one or several inputs and a target, each an array or a tensor with a row per example."""
 
-    def __init__(self, inputs: tuple[Any, ...], target: Any, example: Any, dtype: torch.dtype, classes: int | None):
+    def __init__(
+        self,
+        inputs: tuple[Any, ...],
+        target: TensorLike,
+        example: tuple[TensorLike, ...] | None,
+        dtype: torch.dtype,
+        classes: int | None,
+    ):
         self._raw = tuple(map(_as_array, (*inputs, target)))
         lengths = {len(x.shape) and int(x.shape[0]) for x in self._raw}
         if len(lengths) != 1 or not all(len(x.shape) for x in self._raw):
@@ -126,7 +143,14 @@ class _Tensors:
 class _Items:
     """A map-style dataset whose items are (input, target) or (input, ..., target)."""
 
-    def __init__(self, items: Any, example: Any, dtype: torch.dtype, classes: int | None, total: bool) -> None:
+    def __init__(
+        self,
+        items: Dataset[Any],
+        example: tuple[TensorLike, ...] | None,
+        dtype: torch.dtype,
+        classes: int | None,
+        total: bool,
+    ) -> None:
         if isinstance(items, IterableDataset) or not hasattr(items, "__len__"):
             raise WrongShape(
                 "fit takes a dataset that knows its length and gives any item, and a stream came.",

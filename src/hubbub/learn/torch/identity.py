@@ -50,7 +50,7 @@ def weights_digest(weights: Floats) -> str:
     return hashlib.sha256(np.ascontiguousarray(weights, dtype="<f8").tobytes()).hexdigest()
 
 
-def identity_of_value(thing: Any) -> object:
+def identity_of_value(thing: object) -> object:
     """A loss, an optimizer's maker or a value in them, as far as it can be told apart from others."""
     if isinstance(thing, nn.Module):
         return ["module", _layer_identities(thing), _state_digest(thing.state_dict())]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from hubbub.terms import WrongShape
 
-Loss: TypeAlias = Callable[[Any, Tensor], Tensor]
+Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
-def per_example(loss: Any, outputs: Any, targets: Tensor) -> Loss:
+def per_example(loss: object, outputs: Tensor, targets: Tensor) -> Loss:
     """``loss`` as a function that gives one number for each example; ``outputs`` and ``targets`` are a made-up batch.
 
     A torch loss with ``reduction`` is used with "none": the losses of one example are averaged, or added up where the
@@ -48,11 +48,11 @@ def _one_by_one(loss: Loss) -> Loss:
     def alone(output: Tensor, target: Tensor) -> Tensor:
         return loss(output.unsqueeze(0), target.unsqueeze(0))
 
-    def each(outputs: Any, targets: Tensor) -> Tensor:
+    def each(outputs: Tensor, targets: Tensor) -> Tensor:
         if len(targets) == 1:
             return loss(outputs, targets).reshape(1)
-        found: Tensor = torch.func.vmap(alone, randomness="different")(outputs, targets)
-        return found
+        losses: Tensor = torch.func.vmap(alone, randomness="different")(outputs, targets)
+        return losses
 
     return each
 

@@ -109,7 +109,7 @@ def _fact(node: fx.Node, seen: All, value: Any) -> str:
 def _along(name: str, *, place: int = 1, more: int = 0) -> Rule:
     """Along dimensions that are named and not the first; ``more`` dimensions are in what comes out."""
 
-    def rule(node: fx.Node, seen: All, value: Any) -> str:
+    def rule(node: fx.Node, seen: All, value: object) -> str:
         entering = _first(node, seen)
         if entering.kind == "fixed":
             return "fixed"
@@ -145,7 +145,7 @@ def _flat(node: fx.Node, seen: All, value: Any) -> str:
 def _joined(more: int) -> Rule:
     """Several values side by side, along another dimension than the first."""
 
-    def rule(node: fx.Node, seen: All, value: Any) -> str:
+    def rule(node: fx.Node, seen: All, value: object) -> str:
         parts = node.args[0]
         _need(isinstance(parts, tuple | list) and "out" not in node.kwargs)
         _need(all(isinstance(part, fx.Node) and seen[part].kind == "examples" for part in _listed(parts)))
@@ -273,7 +273,7 @@ def _attention(node: fx.Node, seen: All, value: Any) -> str:
 def _exactly(dims: int) -> Rule:
     """With a batch and channels before so many dimensions: with one less, the batch would be taken for channels."""
 
-    def rule(node: fx.Node, seen: All, value: Any) -> str:
+    def rule(node: fx.Node, seen: All, value: object) -> str:
         entering = _first(node, seen)
         _need(entering.kind == "examples" and entering.dims == dims)
         return "examples"

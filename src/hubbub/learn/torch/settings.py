@@ -11,10 +11,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from hubbub.learn.torch.clipping import Clip, clip_of
+from hubbub.learn.torch.clipping import AdaptiveClip, Clip, clip_of
+from hubbub.learn.torch.examples import TensorLike
 from hubbub.learn.torch.training import Momentum, Optimizer
 from hubbub.ledger import AccountLike
-from hubbub.terms import AS_GIVEN, MissingParameter, OutOfRange, positive, whole
+from hubbub.terms import AS_GIVEN, MissingParameter, Neighbours, OutOfRange, Real, positive, whole
 
 NOT_PROVED = (
     "Gradients are computed in floating point: that an example moves a sum by at most the clipping norm holds but for "
@@ -32,9 +33,9 @@ class Settings:
     model: nn.Module
     loss: Any
     _: KW_ONLY
-    epsilon: Any = None
-    delta: Any = None
-    clip: Any = 1.0
+    epsilon: Real | None = None
+    delta: Real | None = None
+    clip: Real | str | AdaptiveClip = 1.0
     epochs: float | None = None
     max_iter: int | None = None
     batch_size: int | None = None
@@ -45,7 +46,7 @@ class Settings:
     physical: int = 256
     rows: int | None = None
     classes: int | None = None
-    neighbours: Any = "add-remove"
+    neighbours: Neighbours | str = "add-remove"
     unit: str = ""
     sampling: str = "poisson"
     account: AccountLike | None = None
@@ -54,7 +55,7 @@ class Settings:
     checkpoint: str | Path | None = None
     every: int = 50
     parallel: bool = False
-    example: Any = None
+    example: tuple[TensorLike, ...] | None = None
 
     def chosen_clip(self) -> Clip:
         """The clipping norm, or how it is found."""

@@ -17,7 +17,7 @@ from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
 from hubbub.learn.base.parameters import account_of
 from hubbub.learn.torch.checkpoints import TrainingState, record_attempt, starting_state
 from hubbub.learn.torch.example_independence import evaluation_mode
-from hubbub.learn.torch.examples import inputs_of, target_of
+from hubbub.learn.torch.examples import ExampleData, TensorLike, inputs_of, target_of
 from hubbub.learn.torch.identity import weights_digest
 from hubbub.learn.torch.losses import per_example
 from hubbub.learn.torch.process_group import Alone, team_of
@@ -72,7 +72,9 @@ class PrivateTrainer(Settings):
     way_: str
     _came: tuple[torch.nn.Module, dict[str, Tensor]] | None = None
 
-    def fit(self, X: Any, y: Any = None, *, watch: Callable[[int], None] = lambda step: None) -> Self:
+    def fit(
+        self, X: ExampleData, y: TensorLike | None = None, *, watch: Callable[[int], None] = lambda step: None
+    ) -> Self:
         """Train on arrays, or on a map-style dataset; ``watch`` is told the number of each step done."""
         team = team_of(self.parallel)
         plan = plan_training(self, X, y, team)
@@ -156,7 +158,7 @@ class PrivateTrainer(Settings):
 
     # ------------------------------------------------------------ after training
 
-    def outputs(self, X: Any) -> Tensor:
+    def outputs(self, X: TensorLike | tuple[TensorLike, ...]) -> Tensor:
         """The model's outputs, in evaluation mode."""
         inputs = inputs_of(X, self._trained()[0].dtype)
         with torch.no_grad(), evaluation_mode(self.model):
@@ -165,12 +167,12 @@ class PrivateTrainer(Settings):
             ]
         return torch.cat(parts)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TensorLike | tuple[TensorLike, ...]) -> NDArray[Any]:
         """The likeliest class of each row (its place among the outputs), or the output itself if there is one."""
         outputs = self.outputs(X)
         return np.asarray((outputs.argmax(1) if outputs.dim() > 1 and outputs.shape[1] > 1 else outputs).cpu().numpy())
 
-    def evaluate(self, X: Any, y: Any) -> Evaluation:
+    def evaluate(self, X: TensorLike | tuple[TensorLike, ...], y: TensorLike) -> Evaluation:
         """Loss and accuracy on rows; on private rows these are private numbers."""
         outputs, targets = self.outputs(X), target_of(y, self._trained()[0].dtype)
         losses = per_example(self.loss, outputs, targets)(outputs, targets)

@@ -15,7 +15,7 @@ from torch import nn
 from hubbub.learn.base.parameters import price_of
 from hubbub.learn.torch.clipping import FixedClip
 from hubbub.learn.torch.example_independence import best_way, evaluation_mode, made_up, refuse_mixing, set_modes
-from hubbub.learn.torch.examples import ExampleSource, source_of
+from hubbub.learn.torch.examples import ExampleData, ExampleSource, TensorLike, source_of
 from hubbub.learn.torch.gradients import GradientMethod
 from hubbub.learn.torch.identity import identity_of_value, model_parts
 from hubbub.learn.torch.losses import Loss, per_example
@@ -52,7 +52,7 @@ class TorchPlan:
     parts: dict[str, object]  # what makes two fits the same
 
 
-def plan_training(settings: Settings, X: Any, y: Any, team: Alone) -> TorchPlan:
+def plan_training(settings: Settings, X: ExampleData, y: TensorLike | None, team: Alone) -> TorchPlan:
     """Check the settings, try the model on made-up data, and plan the run."""
     epsilon, delta = price_of(settings)
     relation = Neighbours.parse(settings.neighbours)
@@ -102,7 +102,7 @@ def shadow_of(model: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
 
 
 def try_model(
-    shadow: nn.Module, loss: Any, names: tuple[str, ...], source: ExampleSource, *, physical: int
+    shadow: nn.Module, loss: object, names: tuple[str, ...], source: ExampleSource, *, physical: int
 ) -> GradientMethod:
     """The fastest way to clipped sums; the model is refused if it mixes examples in batches of up to ``physical``."""
     probes = made_up(source.inputs, source.target, physical=physical)
