@@ -103,7 +103,7 @@ class OneBitHadamard(IntegerReports, FrequencyRandomizer):
         """The domain, and the threshold of the coin that keeps the bit."""
         return self._base_parameters([self._sets.keep])
 
-    def respond_at(self, values: Any, columns: Codes, words: Words) -> Codes:
+    def respond_at(self, values: Sequence[Any] | NDArray[Any], columns: Codes, words: Words) -> Codes:
         """The bits for columns that the collector assigned: one word for each person."""
         return np.asarray(self._sets.flip(parity(self.codes(values) & columns), words))
 

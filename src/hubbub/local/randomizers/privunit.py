@@ -15,7 +15,7 @@ from hubbub.local.estimates import VectorEstimate
 from hubbub.local.randomizers.base import Randomizer, checked_state, local_step, no_reports, report_count
 from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes
 from hubbub.local.randomizers.common.hash_family import SEEDS, mix_bits
-from hubbub.local.randomizers.common.values import epsilon_of, report_array
+from hubbub.local.randomizers.common.values import Values, epsilon_of, report_array
 from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import BadReport, OutOfRange, Real, WrongShape, fraction_of, refuse_masked, whole
@@ -83,7 +83,7 @@ class PrivUnitG(Randomizer):
         norm = np.linalg.norm(shorter, axis=1, keepdims=True) * longest
         return np.asarray(shorter * (longest / np.maximum(norm, 1.0)))
 
-    def randomize(self, values: Any, *, rng: noise.RandomSource | None = None) -> Any:
+    def randomize(self, values: Values, *, rng: noise.RandomSource | None = None) -> Any:
         """The report of each person in a list of vectors; of one person if one vector is given."""
         array = self._numbers(values)
         return int(super().randomize([array], rng=rng)[0]) if array.ndim == 1 else super().randomize(array, rng=rng)
