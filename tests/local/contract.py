@@ -60,7 +60,7 @@ class Contract:
     small: ClassVar[dict[str, Any]]  # how one is made whose law can be written down
     values: ClassVar[Sequence[Any]]  # what people may hold there
     odd: ClassVar[Sequence[Any]]  # what counts as missing
-    looser: ClassVar[dict[str, int]] = {"_sets": 1}  # thresholds that, moved so far, break the promise
+    looser: ClassVar[dict[str, int]] = {"sets": 1}  # thresholds that, moved so far, break the promise
     bad: ClassVar[dict[str, Sequence[tuple[Any, type[HubbubError]]]]] = {}
     bad_payload: ClassVar[bytes | None] = None
     public: ClassVar[frozenset[int]] = frozenset()  # words that everybody may know: the law is the one given them

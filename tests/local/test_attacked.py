@@ -51,7 +51,7 @@ def test_the_least_epsilon_is_kept_as_well() -> None:
 
 def test_a_threshold_that_is_moved_up_is_noticed() -> None:
     randomizer = local.KaryResponse(epsilon=1, domain=3)
-    loosen(randomizer, "_sets", 1 << 16)
+    loosen(randomizer, "sets", 1 << 16)
     assert _attacked.largest([_attacked.law(randomizer, value) for value in range(3)]) > exp(Fraction(1))
 
 

@@ -38,7 +38,7 @@ def test_the_answer_is_private_for_every_seed(seed: int) -> None:
     survey = LocalHashing(epsilon=1, domain=12)
     law = {}
     for value in range(12):
-        edges = [0, survey._sets.keep], [survey._sets.keep, 1 << 64]
+        edges = [0, survey.sets.keep], [survey.sets.keep, 1 << 64]
         masses = np.zeros(survey.buckets, dtype=object)
         for low, high in edges:
             cuts = [-(-i * (1 << 64) // (survey.buckets - 1)) for i in range(survey.buckets)]

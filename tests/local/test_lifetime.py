@@ -34,7 +34,7 @@ def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def chances(survey: Loloha) -> tuple[list[list[float]], list[list[float]]]:
     """For each bucket the chances of its memo, and for each memo those of a report (two buckets)."""
-    keep, step = (float(Fraction(t, WORD)) for t in (survey._memo.keep, survey._sets.keep))
+    keep, step = (float(Fraction(t, WORD)) for t in (survey._memo.keep, survey.sets.keep))
     return [[keep, 1 - keep], [1 - keep, keep]], [[step, 1 - step], [1 - step, step]]
 
 

@@ -29,7 +29,7 @@ class TestLoloha(FrequencyContract):
     values = range(12)
     people, repeats = 1_000, 20
     bad_payload = b"\x00\x00\x00\x00\x02"
-    looser = {"_sets": WORD >> 60}
+    looser = {"sets": WORD >> 60}
     public = frozenset({0})
 
     def make(self, **changes: Any) -> Any:
@@ -48,7 +48,7 @@ class TestLoloha(FrequencyContract):
 def test_memo_and_step_keep_what_they_promise(survey: Loloha) -> None:
     few = fewest_words(survey.buckets - 1)
     assert Fraction(survey._memo.keep * WORD, (WORD - survey._memo.keep) * few) <= exp_low(survey.forever)
-    assert Fraction(survey._sets.keep * WORD, (WORD - survey._sets.keep) * few) <= exp_low(survey.again)
+    assert Fraction(survey.sets.keep * WORD, (WORD - survey.sets.keep) * few) <= exp_low(survey.again)
     assert survey.again > survey.epsilon
 
 
@@ -83,6 +83,6 @@ def test_the_threshold_is_the_largest_that_will_do() -> None:
     survey = SURVEYS[1]
     best = step_threshold(survey._memo.keep, survey.epsilon, survey.buckets)
     law = exact_distribution(survey, 0)
-    assert best == survey._sets.keep
+    assert best == survey.sets.keep
     assert len(law) == survey.buckets
     assert sum(law.values()) == 1

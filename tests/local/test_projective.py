@@ -18,7 +18,7 @@ class TestOrderThree(LargeDomains):
     kind = ProjectiveGeometry
     small = {"epsilon": 1, "domain": 13, "missing": 12, "order": 3}
     values = range(13)
-    looser = {"_sets": 2}
+    looser = {"sets": 2}
     best = 3.761
     bad_payload = b"\x0d"
     bad = {**LargeDomains.bad, "order": [(4, OutOfRange), (1, OutOfRange), (100_003, OutOfRange)]}
@@ -34,7 +34,7 @@ class TestOrderFive(TestOrderThree):
 
 class TestOrderTwo(FrequencyContract):
     kind = ProjectiveGeometry
-    looser = {"_sets": 2}
+    looser = {"sets": 2}
     small = {"epsilon": 1, "domain": 15, "order": 2}
     values = range(15)
     large = {"epsilon": 0.5, "domain": 1000, "order": 2}

@@ -26,7 +26,7 @@ def masses(survey: PrivUnitG, vector: np.ndarray, seed: int) -> np.ndarray:
     """The exact mass of each choice given the seed, in units of 2^-128."""
     edges = sorted({0, *interval_cuts(survey.near), *interval_cuts(survey.candidates - survey.near), WORD})
     total = np.zeros(survey.candidates, dtype=object)
-    for low, high in ((0, survey._sets.keep), (survey._sets.keep, WORD)):
+    for low, high in ((0, survey.sets.keep), (survey.sets.keep, WORD)):
         words = np.array([[seed << 32, 0, low, start] for start in edges[:-1]], dtype=np.uint64)
         choices = survey.respond([vector] * len(words), words) >> 32
         for choice, start, end in zip(choices, edges, edges[1:], strict=False):
@@ -42,7 +42,7 @@ def test_given_the_seed_the_law_keeps_epsilon_exactly(epsilon: object, seed: int
     assert all(sum(law) == 1 << 128 for law in laws)
     ratio = max(Fraction(max(column), min(column)) for column in zip(*laws, strict=True))
     assert exp(survey.epsilon) * (1 - Fraction(1, 10**9)) <= ratio <= exp(survey.epsilon)
-    loosen(survey, "_sets", 2)
+    loosen(survey, "sets", 2)
     laws = [masses(survey, v, seed) for v in (unit(1, 0, 0), unit(-1, 0, 0))]
     assert max(Fraction(max(c), min(c)) for c in zip(*laws, strict=True)) > exp(survey.epsilon)
 

@@ -187,7 +187,7 @@ def one_run(
     guesses: int | Sequence[int] | None = None,
     delta: Real = 0,
     confidence: Real = 0.95,
-    claim: object = None,
+    claim: Real | None = None,
     name: str | None = None,
     rng: np.random.Generator | None = None,
 ) -> OneRun:

@@ -28,7 +28,7 @@ def auction(
     bids: Iterable[object],
     *,
     epsilon: Real,
-    ceiling: object = 5,
+    ceiling: Real = 5,
     step: Real = Fraction(1, 100),
     monotone: bool = True,
 ) -> Auction:

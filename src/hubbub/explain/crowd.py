@@ -13,7 +13,7 @@ from hubbub.terms import OutOfRange, Real, exact, positive, sensitivity_of
 _LARGEST_PICTURE = 20  # beyond this epsilon the two peaks are far apart and there is nothing left to compare
 
 
-def charlie(epsilon: Real, *, count: object = 101, sensitivity: Real = 1) -> Charlie:
+def charlie(epsilon: Real, *, count: Real = 101, sensitivity: Real = 1) -> Charlie:
     """Two Laplace densities, with Charlie in and out, and their ratio, never above e^epsilon.
 
     >>> charlie(0.5).scale

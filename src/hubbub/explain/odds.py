@@ -33,7 +33,7 @@ FALSE_POSITIVES = (0.001, 0.01, 0.05, 0.1)
 _GRID = tuple(i / 200 for i in range(201))
 
 
-def epsilon(value: object, *, delta: Real = 0) -> Explanation:
+def epsilon(value: Real, *, delta: Real = 0) -> Explanation:
     """What ``value`` promises, in odds, beliefs and tests, in words and pictures.
 
     >>> print(epsilon(1).odds_sentence)  # doctest: +NORMALIZE_WHITESPACE

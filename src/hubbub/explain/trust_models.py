@@ -25,7 +25,7 @@ def models(
     epsilon: Real,
     *,
     delta: Real = Fraction(1, 10**6),
-    people: object = 10_000,
+    people: Real = 10_000,
     honest: Real = Fraction(1, 2),
     shuffled: Strengthen | None = None,
 ) -> Models:

@@ -179,7 +179,7 @@ def _read_day(text: str | None) -> float:
 # another one is read.
 
 
-def reader_of(values: Iterable[Any]) -> Callable[[Any], pyarrow.Array]:
+def reader_of(values: Iterable[Any]) -> Callable[[pyarrow.ChunkedArray], pyarrow.Array]:
     """How cells are read to be compared with a list of values: as truth values, numbers, days or words."""
     listed = list(values)
     if all(isinstance(value, bool | np.bool_) for value in listed):
@@ -189,21 +189,21 @@ def reader_of(values: Iterable[Any]) -> Callable[[Any], pyarrow.Array]:
     return _days_alike if all(type(value) is datetime.date for value in listed) else texts_of
 
 
-def _numbers_alike(column: Any) -> pyarrow.Array:
+def _numbers_alike(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     import pyarrow
 
     values = numbers_of(column, dates=False)
     return pyarrow.array(values + 0.0, mask=~np.isfinite(values))  # -0 + 0 is 0
 
 
-def _days_alike(column: Any) -> pyarrow.Array:
+def _days_alike(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     import pyarrow
 
     values = numbers_of(column, dates=True)
     return pyarrow.array(values, mask=~np.isfinite(values))
 
 
-def truths_of(column: Any) -> pyarrow.Array:
+def truths_of(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     """True and False: themselves, 1 and 0, or these words; null for everything else."""
     import pyarrow
     import pyarrow.compute as pc
@@ -213,7 +213,7 @@ def truths_of(column: Any) -> pyarrow.Array:
     return pc.greater_equal(place, 2)
 
 
-def texts_of(column: Any) -> pyarrow.Array:
+def texts_of(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     """Values as words: text itself, whole numbers without a point, days without midnight; null for what is missing."""
     import pyarrow
     import pyarrow.compute as pc

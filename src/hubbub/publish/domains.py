@@ -199,7 +199,7 @@ def equal_edges(lower: Fraction, upper: Fraction, bins: int | None, *, whole: bo
     return [lower + (upper - lower) * i / count for i in range(count + 1)]
 
 
-def domain_for(schema: pyarrow.Schema, given: object) -> dict[str, ColumnDomain]:
+def domain_for(schema: pyarrow.Schema, given: Domain | str | None) -> dict[str, ColumnDomain]:
     """A declaration for every column, in the table's order; without any, each is found privately.
 
     What is declared is complete: a column that is left out is refused, with the line to add.

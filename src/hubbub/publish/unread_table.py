@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from hubbub.engines import UNREADABLE, Csv, arrow_of, header_of, no_header
 from hubbub.publish.anonymize.coded_columns import plain_names
 from hubbub.publish.cells import numbers_of
-from hubbub.publish.domains import Date, Numeric
-from hubbub.schema import files_of, format_of, unavailable
+from hubbub.publish.domains import ColumnDomain, Date, Numeric
+from hubbub.schema import FrameLike, files_of, format_of, unavailable
 from hubbub.terms import OutOfRange, SourceUnavailable, Unit
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ class Unread:
         return Unit() if column is None else Unit(self.people.get(column, column))
 
 
-def unread_of(table: object, domain: object = None) -> Unread:
+TableSource: TypeAlias = FrameLike | str | Path | Unread  # in memory, by its path, or with its columns known already
+
+
+def unread_of(table: TableSource, domain: Mapping[str, ColumnDomain] | str | None = None) -> Unread:
     """A CSV or Parquet file by its path, or a pandas, Polars or Arrow table; ``domain`` says what text stands for."""
     if isinstance(table, Unread):
         return table

@@ -6,8 +6,6 @@ give every one of them away by its low bits.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,13 +24,13 @@ def generator() -> np.random.Generator:
     return _STATE["generator"]
 
 
-def laplace(scale: float, shape: Any) -> Floats:
+def laplace(scale: float, shape: int | tuple[int, ...]) -> Floats:
     """Discrete Laplace noise on the grid: the difference of two geometric numbers."""
     step = -np.expm1(-GRID / scale)
     rng = generator()
     return np.asarray((rng.geometric(step, shape) - rng.geometric(step, shape)) * GRID, dtype=np.float64)
 
 
-def gaussian(sigma: float, shape: Any) -> Floats:
+def gaussian(sigma: float, shape: int | tuple[int, ...]) -> Floats:
     """Gaussian noise, rounded to the grid."""
     return np.asarray(np.rint(generator().normal(0.0, sigma, shape) / GRID) * GRID, dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ def _laplace_sum(scale: float) -> Bulk:
 
 
 def _laplace_vector(scale: float) -> Bulk:
-    def release(totals: Any, size: int) -> Any:
+    def release(totals: Sequence[float], size: int) -> Any:
         return np.asarray(totals) + laplace(scale, (size, len(totals)))
 
     return release
 
 
 def _sum_of(clip: bool) -> Bulk:
-    def release(values: Any, size: int) -> Any:
+    def release(values: Sequence[float], size: int) -> Any:
         kept = np.clip(values, 0.0, 1.0) if clip else np.asarray(values, dtype=np.float64)
         return kept.sum() + laplace(1.0, size)
 

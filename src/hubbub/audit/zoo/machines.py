@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def _laplace_on_a_grid(value: float, size: int) -> Any:
 def _two_workers(*, forked: bool) -> Bulk:
     """Two workers, each with a question of its own; forked ones both begin with their parent's state."""
 
-    def release(counts: Any, size: int) -> Any:
+    def release(counts: Sequence[int], size: int) -> Any:
         parent = generator()
         workers = [copy.deepcopy(parent) for _ in counts] if forked else parent.spawn(len(counts))
         parent.random(size)  # the parent goes on too

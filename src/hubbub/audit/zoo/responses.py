@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def _binary_response(keep: float) -> Bulk:
 def _noisy_count(*, sampled: bool) -> Bulk:
     """A noisy count of ones, of a sample of the people or (by mistake) of all of them."""
 
-    def release(bits: Any, size: int) -> Any:
+    def release(bits: Sequence[int], size: int) -> Any:
         people = generator().binomial(sum(bits), _RATE, size) if sampled else np.full(size, sum(bits))
         return people + laplace(1.0, size)
 

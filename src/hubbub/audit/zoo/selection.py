@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def _noisy_max_repaired(counts: Any, size: int) -> Any:
 def _exponential_choice(factor: float) -> Bulk:
     """A choice with weights e^(factor * score)."""
 
-    def release(scores: Any, size: int) -> Any:
+    def release(scores: Sequence[float], size: int) -> Any:
         weights = np.exp(factor * np.asarray(scores, dtype=np.float64))
         return generator().choice(len(weights), size, p=weights / weights.sum())
 

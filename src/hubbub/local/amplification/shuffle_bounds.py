@@ -233,16 +233,16 @@ def _blanket_of(randomizer: Randomizer, honest: int, delta: float) -> float | No
 def _find_design(randomizer: Randomizer) -> _Design | None:
     design: _Design | None = None
     match randomizer:
-        case KaryResponse(domain=domain):
-            design = _Design(1 / domain, grain=domain)
-        case BinaryResponse() | SignResponse() | Duchi():
-            design = _Design(0.5)
-        case HadamardResponse() | OneBitHadamard():
-            design = _Design(0.5, 0.25)
-        case ProjectiveGeometry(space=space):
-            design = _Design(space.plane / space.points, space.common / space.points, grain=space.points)
+        case KaryResponse(sets=sets) | LocalHashing(sets=sets):
+            design = _Design(sets.share, grain=sets.draws)
+        case BinaryResponse(sets=sets) | SignResponse(sets=sets):
+            design = _Design(sets.share)
+        case Duchi():
+            design = _Design(0.5)  # a bit whose coin follows the value: two reports
+        case HadamardResponse(sets=sets) | OneBitHadamard(sets=sets):
+            design = _Design(sets.share, 0.25)
+        case ProjectiveGeometry(sets=sets, space=space):
+            design = _Design(sets.share, space.common / space.points, grain=sets.draws)
         case SubsetSelection(size=size, domain=domain):
             design = _Design(size / domain, size * (size - 1) / (domain * (domain - 1)), grain=2 * size * domain)
-        case LocalHashing(buckets=buckets):
-            design = _Design(1 / buckets, grain=buckets)
     return design

@@ -58,7 +58,7 @@ class Client:
         self._state = ClientStateFile(state)
         self._law = _distribution_digest(self.collection.randomizer)
 
-    def report(self, value: Any, *, epoch: int = 0, rng: noise.RandomSource | None = None) -> bytes:
+    def report(self, value: object, *, epoch: int = 0, rng: noise.RandomSource | None = None) -> bytes:
         """The packed report for an epoch; what it costs is on disk when this returns."""
         number = self._epoch(epoch)
         with self._state.locked():
@@ -73,7 +73,7 @@ class Client:
         with self._state.locked():
             return _sum_lifetime(self._state.read().records, self.caps)
 
-    def _report(self, records: list[Record], value: Any, epoch: int, source: noise.RandomSource) -> bytes:
+    def _report(self, records: list[Record], value: object, epoch: int, source: noise.RandomSource) -> bytes:
         last = max((r for r in records if r.collection == self.collection.id), key=_epoch_of, default=None)
         if last is not None and epoch <= last.epoch:
             return _last_report(last, epoch)
@@ -114,7 +114,7 @@ class _Maker:
     def __init__(self, collection: Collection, record: Record, source: noise.RandomSource) -> None:
         self._collection, self._record, self._source = collection, record, source
 
-    def make(self, value: Any, epoch: int, *, room: Fraction) -> bytes:
+    def make(self, value: object, epoch: int, *, room: Fraction) -> bytes:
         randomizer, record = self._collection.randomizer, self._record
         mark = self._source.random_words(2).tobytes()
         shown = _value_or_missing(self._collection, value)
@@ -167,7 +167,7 @@ class _Maker:
         return words
 
 
-def _value_or_missing(collection: Collection, value: Any) -> Any:
+def _value_or_missing(collection: Collection, value: object) -> Any:
     """The value as the randomizer takes it. Whatever it does not know counts as missing: nothing here may fail."""
     if isinstance(value, str) and one_form(value) in collection.answers:
         return collection.answers.index(one_form(value))

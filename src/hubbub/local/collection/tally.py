@@ -6,6 +6,7 @@ tallies of several shards, added, are the tally of all their reports, exactly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ class Tally:
         }
 
     @classmethod
-    def from_json(cls, collection: Collection, document: Any) -> Tally:
+    def from_json(cls, collection: Collection, document: Mapping[str, Any]) -> Tally:
         """The tally that a document holds; one of another collection is refused."""
         try:
             if document["kind"] != KIND:

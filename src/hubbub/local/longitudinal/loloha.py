@@ -82,16 +82,16 @@ class Loloha(LocalHashing, Memoizing):
             )
         others = self.buckets - 1
         self._memo = TwoSets.for_epsilon(self.forever, own=1, other=others)
-        self._sets = TwoSets(1, others, step_threshold(self._memo.keep, self.epsilon, self.buckets))
-        self.again = epsilon_above(Fraction(self._sets.keep * WORD, (WORD - self._sets.keep) * fewest_words(others)))
+        self.sets = TwoSets(1, others, step_threshold(self._memo.keep, self.epsilon, self.buckets))
+        self.again = epsilon_above(Fraction(self.sets.keep * WORD, (WORD - self.sets.keep) * fewest_words(others)))
         self.symbols = None
         self.state_size = self.domain
         self.payload_bytes = 4 + bytes_for(self.buckets)
-        self.p, self.q = kept_twice(self._memo.keep, self._sets.keep, self.buckets), 1 / self.buckets
+        self.p, self.q = kept_twice(self._memo.keep, self.sets.keep, self.buckets), 1 / self.buckets
 
     def parameters(self) -> dict[str, Json]:
         """Domain, buckets and functions, and the thresholds of the coin that is remembered and of the fresh one."""
-        base = self._base_parameters([self._memo.keep, self._sets.keep])
+        base = self._base_parameters([self._memo.keep, self.sets.keep])
         base |= {"forever": str(self.forever), "again": str(self.again)}
         return {**base, "buckets": self.buckets, "functions": self.functions}
 
@@ -109,11 +109,11 @@ class Loloha(LocalHashing, Memoizing):
 
     def step(self, part: int, memo: int, words: list[int]) -> int:
         """A report: the remembered answer, or another one."""
-        return part + (int(self._sets.interval(memo, *words)) << _ANSWER)
+        return part + (int(self.sets.interval(memo, *words)) << _ANSWER)
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word but the seed's, where the report may change: it is the distribution given the seed 0."""
-        return [[], *self._memo.word_cuts(), *self._sets.word_cuts()]
+        return [[], *self._memo.word_cuts(), *self.sets.word_cuts()]
 
     @classmethod
     def _read(cls, parameters: Mapping[str, Any]) -> Self:
@@ -122,7 +122,7 @@ class Loloha(LocalHashing, Memoizing):
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
         seed = integer_below(words[0], self.functions)
         memo = self._memo.interval(hash_bucket(seed, code, self.buckets), words[1], words[2])
-        return seed + (self._sets.interval(memo, words[3], words[4]) << _ANSWER)
+        return seed + (self.sets.interval(memo, words[3], words[4]) << _ANSWER)
 
 
 def step_threshold(memo: int, epsilon: Fraction, buckets: int) -> int:

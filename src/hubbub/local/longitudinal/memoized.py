@@ -52,7 +52,7 @@ class Memoized:
         self._key = hmac.digest(_check_secret(secret), f"hubbub/memoised/{collection}/{parameters}".encode(), sha256)
         self._part = memory.part(self._words("part", 0, memory.part_words))
 
-    def randomize(self, value: Any, *, rng: noise.RandomSource | None = None) -> Any:
+    def randomize(self, value: object, *, rng: noise.RandomSource | None = None) -> Any:
         """A report about this value: the permanent answer, with fresh noise on top where the randomizer has some."""
         kind = self._memory.kind(self._part, int(self.randomizer.codes([value])[0]))
         memo = self._memory.memo(self._part, kind, self._words("memo", kind, self._memory.memo_words))

@@ -38,15 +38,15 @@ class BinaryResponse(IntegerReports, FrequencyRandomizer):
 
     def __init__(self, *, epsilon: Real, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=2, missing=missing)
-        self._sets = coin_for(self.epsilon)
+        self.sets = coin_for(self.epsilon)
         self.symbols = self.state_size = 2
         self.payload_bytes = 1
-        self.p = self._sets.p
+        self.p = self.sets.p
         self.q = 1 - self.p
 
     def parameters(self) -> dict[str, Json]:
         """The threshold of the coin that keeps the answer."""
-        parameters = self._base_parameters([self._sets.keep])
+        parameters = self._base_parameters([self.sets.keep])
         del parameters["domain"]
         return parameters
 
@@ -56,10 +56,10 @@ class BinaryResponse(IntegerReports, FrequencyRandomizer):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [[self._sets.keep]]
+        return [[self.sets.keep]]
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
-        return self._sets.flip(code, words[0])
+        return self.sets.flip(code, words[0])
 
 
 class SignResponse(IntegerReports, MeanRandomizer):
@@ -83,8 +83,8 @@ class SignResponse(IntegerReports, MeanRandomizer):
     words = 1
 
     def __init__(self, *, epsilon: Real, missing: Real = -1) -> None:
-        self._sets = coin_for(epsilon_of(epsilon))
-        contrast = 2 * self._sets.p - 1
+        self.sets = coin_for(epsilon_of(epsilon))
+        contrast = 2 * self.sets.p - 1
         super().__init__(epsilon=epsilon, lower=-1, upper=1, missing=_check_sign(missing), steps=1, symbols=2)
         self._scores = np.array([-1 / contrast, 1 / contrast])
 
@@ -94,7 +94,7 @@ class SignResponse(IntegerReports, MeanRandomizer):
             "protocol": self.protocol,
             "epsilon": str(self.epsilon),
             "missing": int(self.missing),
-            "thresholds": [str(self._sets.keep)],
+            "thresholds": [str(self.sets.keep)],
         }
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Codes:
@@ -104,7 +104,7 @@ class SignResponse(IntegerReports, MeanRandomizer):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [[self._sets.keep]]
+        return [[self.sets.keep]]
 
     def _spread(self, value: float) -> float:
         return float(self._scores[1]) ** 2 - value * value
@@ -115,7 +115,7 @@ class SignResponse(IntegerReports, MeanRandomizer):
         return int(self.codes([value])[0])
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
-        return self._sets.flip(code, words[0])
+        return self.sets.flip(code, words[0])
 
 
 def _check_sign(missing: Real) -> int:

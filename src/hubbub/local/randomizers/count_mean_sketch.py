@@ -229,16 +229,16 @@ class HadamardCountMeanSketch(IntegerReports, Sketch):
         missing: int = 0,
     ) -> None:
         super().__init__(epsilon=epsilon, domain=domain, rows=rows, width=width, seed=seed, missing=missing)
-        self._sets = coin_for(self.epsilon)
+        self.sets = coin_for(self.epsilon)
         self.symbols = self.state_size = 2 * self.rows * self.width
         self.payload_bytes = symbol_bytes(self.symbols)
-        self.p = self._sets.p
+        self.p = self.sets.p
         self._apart = 0.5
         self.q = self._collided()
 
     def parameters(self) -> dict[str, Json]:
         """The table, and the threshold of the coin that keeps the bit."""
-        return self._sketch_parameters([self._sets.keep])
+        return self._sketch_parameters([self.sets.keep])
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values whose place has its sign in its column."""
@@ -251,12 +251,12 @@ class HadamardCountMeanSketch(IntegerReports, Sketch):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [interval_cuts(self.rows), interval_cuts(self.width), [self._sets.keep]]
+        return [interval_cuts(self.rows), interval_cuts(self.width), [self.sets.keep]]
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
         row, column = integer_below(words[0], self.rows), integer_below(words[1], self.width)
         place = hash_bucket(self._row_seed(row), code, self.width)
-        return 2 * (row * self.width + column) + self._sets.flip(parity(place & column), words[2])
+        return 2 * (row * self.width + column) + self.sets.flip(parity(place & column), words[2])
 
 
 def _check_range(value: int, name: str, least: int, most: int) -> int:

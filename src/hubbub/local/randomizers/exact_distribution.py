@@ -18,7 +18,7 @@ from hubbub.terms import TooLarge
 _MOST = 1 << 20  # combinations of intervals
 
 
-def exact_distribution(randomizer: Randomizer, value: Any) -> dict[bytes, Fraction]:
+def exact_distribution(randomizer: Randomizer, value: object) -> dict[bytes, Fraction]:
     """The probability of each report (by its bytes) of a person with this value, as exact fractions.
 
     Each word is cut into intervals that lead to the same report; the randomizer is run once for every combination.

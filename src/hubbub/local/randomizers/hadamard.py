@@ -47,13 +47,13 @@ class HadamardResponse(IntegerReports, FrequencyRandomizer):
     def __init__(self, *, epsilon: Real, domain: int, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.symbols = self.state_size = 1 << self.domain.bit_length()  # rows 1, ..., domain: row 0 has no -1
-        self._sets = TwoSets.for_epsilon(self.epsilon, own=self.symbols, other=self.symbols)
+        self.sets = TwoSets.for_epsilon(self.epsilon, own=self.symbols, other=self.symbols)
         self.payload_bytes = symbol_bytes(self.symbols)
-        self.p, self.q = self._sets.p, 0.5
+        self.p, self.q = self.sets.p, 0.5
 
     def parameters(self) -> dict[str, Json]:
         """The domain, and the threshold of the coin that picks a column with +1."""
-        return self._base_parameters([self._sets.keep])
+        return self._base_parameters([self.sets.keep])
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values whose rows have +1 in its column: all at once by a fast transform."""
@@ -61,11 +61,11 @@ class HadamardResponse(IntegerReports, FrequencyRandomizer):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return self._sets.word_cuts()
+        return self.sets.word_cuts()
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
         """A column; on the wrong side of one's row, its neighbour there: so each column stands for two draws."""
-        inside, column = self._sets.draw(*words)
+        inside, column = self.sets.draw(*words)
         row = code + 1
         return pick((parity(row & column) == 0) == inside, column, column ^ (row & -row))
 
@@ -94,18 +94,18 @@ class OneBitHadamard(IntegerReports, FrequencyRandomizer):
     def __init__(self, *, epsilon: Real, domain: int, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.columns = 1 << (self.domain - 1).bit_length()
-        self._sets = coin_for(self.epsilon)
+        self.sets = coin_for(self.epsilon)
         self.symbols = self.state_size = 2 * self.columns
         self.payload_bytes = symbol_bytes(self.symbols)
-        self.p, self.q = self._sets.p, 0.5
+        self.p, self.q = self.sets.p, 0.5
 
     def parameters(self) -> dict[str, Json]:
         """The domain, and the threshold of the coin that keeps the bit."""
-        return self._base_parameters([self._sets.keep])
+        return self._base_parameters([self.sets.keep])
 
-    def respond_at(self, values: Any, columns: Codes, words: Words) -> Codes:
+    def respond_at(self, values: Sequence[Any] | NDArray[Any], columns: Codes, words: Words) -> Codes:
         """The bits for columns that the collector assigned: one word for each person."""
-        return np.asarray(self._sets.flip(parity(self.codes(values) & columns), words))
+        return np.asarray(self.sets.flip(parity(self.codes(values) & columns), words))
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values whose rows have its sign in its column."""
@@ -114,11 +114,11 @@ class OneBitHadamard(IntegerReports, FrequencyRandomizer):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [interval_cuts(self.columns), [self._sets.keep]]
+        return [interval_cuts(self.columns), [self.sets.keep]]
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
         column = integer_below(words[0], self.columns)
-        return 2 * column + self._sets.flip(parity(code & column), words[1])
+        return 2 * column + self.sets.flip(parity(code & column), words[1])
 
 
 def walsh_transform(counts: NDArray[np.int64]) -> NDArray[np.int64]:

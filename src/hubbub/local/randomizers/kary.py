@@ -37,15 +37,15 @@ class KaryResponse(IntegerReports, FrequencyRandomizer):
 
     def __init__(self, *, epsilon: Real, domain: int, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
-        self._sets = TwoSets.for_epsilon(self.epsilon, own=1, other=self.domain - 1)
+        self.sets = TwoSets.for_epsilon(self.epsilon, own=1, other=self.domain - 1)
         self.symbols = self.state_size = self.domain
         self.payload_bytes = symbol_bytes(self.domain)
-        self.p = self._sets.p
+        self.p = self.sets.p
         self.q = (1 - self.p) / (self.domain - 1)
 
     def parameters(self) -> dict[str, Json]:
         """The domain, and the threshold of the coin that keeps the true value."""
-        return self._base_parameters([self._sets.keep])
+        return self._base_parameters([self.sets.keep])
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the value that it names."""
@@ -53,7 +53,7 @@ class KaryResponse(IntegerReports, FrequencyRandomizer):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return self._sets.word_cuts()
+        return self.sets.word_cuts()
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
-        return self._sets.interval(code, *words)
+        return self.sets.interval(code, *words)

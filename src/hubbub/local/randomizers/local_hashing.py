@@ -50,15 +50,15 @@ class LocalHashing(IntegerReports, FrequencyRandomizer):
     def __init__(self, *, epsilon: Real, domain: int, buckets: int | None = None, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.buckets = domain_of(best_buckets(float(self.epsilon)) if buckets is None else buckets, name="buckets")
-        self._sets = TwoSets.for_epsilon(self.epsilon, own=1, other=self.buckets - 1)
+        self.sets = TwoSets.for_epsilon(self.epsilon, own=1, other=self.buckets - 1)
         self.symbols = None
         self.state_size = self.domain
         self.payload_bytes = 4 + bytes_for(self.buckets)
-        self.p, self.q = self._sets.p, 1 / self.buckets
+        self.p, self.q = self.sets.p, 1 / self.buckets
 
     def parameters(self) -> dict[str, Json]:
         """The domain, the number of buckets, and the threshold of the coin that keeps the true bucket."""
-        return {**self._base_parameters([self._sets.keep]), "buckets": self.buckets}
+        return {**self._base_parameters([self.sets.keep]), "buckets": self.buckets}
 
     def estimate(self, reports: ArrayLike, candidates: Sequence[int] | NDArray[Any] | None = None) -> FrequencyEstimate:
         """Shares of all values, or of the candidates only: the work is reports times values."""
@@ -91,7 +91,7 @@ class LocalHashing(IntegerReports, FrequencyRandomizer):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word but the seed's, where the report may change: it is the distribution given the seed 0."""
-        return [[], *self._sets.word_cuts()]
+        return [[], *self.sets.word_cuts()]
 
     def _hits(self, reports: Codes, codes: Codes) -> NDArray[np.int64]:
         return count_hits(reports & (SEEDS - 1), reports >> _ANSWER, codes, self.buckets)
@@ -111,7 +111,7 @@ class LocalHashing(IntegerReports, FrequencyRandomizer):
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
         seed = integer_below(words[0], SEEDS)
-        answer = self._sets.interval(hash_bucket(seed, code, self.buckets), words[1], words[2])
+        answer = self.sets.interval(hash_bucket(seed, code, self.buckets), words[1], words[2])
         return seed + (answer << _ANSWER)
 
 

@@ -15,7 +15,7 @@ from hubbub.local.estimates import VectorEstimate
 from hubbub.local.randomizers.base import Randomizer, checked_state, local_step, no_reports, report_count
 from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes
 from hubbub.local.randomizers.common.hash_family import SEEDS, mix_bits
-from hubbub.local.randomizers.common.values import epsilon_of, report_array
+from hubbub.local.randomizers.common.values import Values, epsilon_of, report_array
 from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import BadReport, OutOfRange, Real, WrongShape, fraction_of, refuse_masked, whole
@@ -56,8 +56,8 @@ class PrivUnitG(Randomizer):
         self.dimension = whole(dimension, name="dimension", least=2)
         self.candidates = best_candidates(float(self.epsilon)) if candidates is None else _check_candidates(candidates)
         self.near = best_near(float(self.epsilon), self.candidates)
-        self._sets = TwoSets.for_epsilon(self.epsilon, own=self.near, other=self.candidates - self.near)
-        self.multiplier, self._square = _choice_moments(self._sets.p, self.near, self.candidates)
+        self.sets = TwoSets.for_epsilon(self.epsilon, own=self.near, other=self.candidates - self.near)
+        self.multiplier, self._square = _choice_moments(self.sets.p, self.near, self.candidates)
         self.symbols = None
         self.state_size = self.dimension
         self.payload_bytes = 4 + bytes_for(self.candidates)
@@ -69,7 +69,7 @@ class PrivUnitG(Randomizer):
             "epsilon": str(self.epsilon),
             "dimension": self.dimension,
             "candidates": self.candidates,
-            "thresholds": [str(self._sets.keep)],
+            "thresholds": [str(self.sets.keep)],
         }
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Floats:
@@ -83,7 +83,7 @@ class PrivUnitG(Randomizer):
         norm = np.linalg.norm(shorter, axis=1, keepdims=True) * longest
         return np.asarray(shorter * (longest / np.maximum(norm, 1.0)))
 
-    def randomize(self, values: Any, *, rng: noise.RandomSource | None = None) -> Any:
+    def randomize(self, values: Values, *, rng: noise.RandomSource | None = None) -> Any:
         """The report of each person in a list of vectors; of one person if one vector is given."""
         array = self._numbers(values)
         return int(super().randomize([array], rng=rng)[0]) if array.ndim == 1 else super().randomize(array, rng=rng)
@@ -164,7 +164,7 @@ class PrivUnitG(Randomizer):
         directions = _unit_directions(vectors, words[:, 1])
         every = self._candidates(seeds[:, None], np.arange(self.candidates)[None, :])
         order = np.argsort(-np.einsum("nkd,nd->nk", every, directions), axis=1, kind="stable")
-        rank = self._sets.interval(0, words[:, 2], words[:, 3])
+        rank = self.sets.interval(0, words[:, 2], words[:, 3])
         return np.asarray(seeds + (order[np.arange(len(seeds)), rank] << _CHOICE), dtype=np.int64)
 
     def _candidates(self, seeds: Codes, choices: Codes) -> Floats:

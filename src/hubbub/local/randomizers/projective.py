@@ -53,15 +53,15 @@ class ProjectiveGeometry(IntegerReports, FrequencyRandomizer):
         self.order = best_order(float(self.epsilon), self.domain) if order is None else _check_order(order, self.domain)
         self.space = Space(self.order, dimension_for(self.order, self.domain))
         plane, outside, common = self.space.plane, self.space.outside, self.space.common
-        self._sets = TwoSets.for_epsilon(self.epsilon, own=plane, other=outside)
+        self.sets = TwoSets.for_epsilon(self.epsilon, own=plane, other=outside)
         self.symbols = self.state_size = self.space.points
         self.payload_bytes = symbol_bytes(self.space.points)
-        self.p = self._sets.p
+        self.p = self.sets.p
         self.q = self.p * common / plane + (1 - self.p) * (plane - common) / outside
 
     def parameters(self) -> dict[str, Json]:
         """The domain, the order, and the threshold of the coin that picks a point of the own hyperplane."""
-        return {**self._base_parameters([self._sets.keep]), "order": self.order}
+        return {**self._base_parameters([self.sets.keep]), "order": self.order}
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values in whose hyperplanes it lies: all at once by a fast Fourier transform.
@@ -73,7 +73,7 @@ class ProjectiveGeometry(IntegerReports, FrequencyRandomizer):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return self._sets.word_cuts()
+        return self.sets.word_cuts()
 
     def _respond(self, codes: Codes, words: Words) -> Codes:
         parts = [slice(start, start + _CHUNK) for start in range(0, max(1, len(codes)), _CHUNK)]
@@ -81,7 +81,7 @@ class ProjectiveGeometry(IntegerReports, FrequencyRandomizer):
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
         """Points orthogonal to the own one (product 0) by points of the free coordinates, others (1) by vectors."""
-        inside, index = self._sets.draw(*words)
+        inside, index = self.sets.draw(*words)
         return self.space.meet(code, pick(inside, self.space.vector(index), index), pick(inside, 0, 1))
 
 

@@ -67,6 +67,16 @@ class TwoSets:
         """The probability that the report is of one's own set."""
         return word_chance(self.keep)
 
+    @property
+    def draws(self) -> int:
+        """How many draws both sets have."""
+        return self.own + self.other
+
+    @property
+    def share(self) -> float:
+        """The share of one's own set among all draws, and so among all reports."""
+        return self.own / self.draws
+
     def word_cuts(self) -> list[list[int]]:
         """Where a draw may change, for the coin's word and for the other."""
         return [[self.keep], sorted({*interval_cuts(self.own), *interval_cuts(self.other)})]

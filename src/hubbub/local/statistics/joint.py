@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -126,7 +127,13 @@ class JointTable:
         """The randomizer of pairs, for the product."""
         return level_randomizer(self.epsilon, self.shape[0] * self.shape[1])
 
-    def randomize(self, rows: Any, columns: Any, *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
+    def randomize(
+        self,
+        rows: Sequence[Any] | NDArray[Any],
+        columns: Sequence[Any] | NDArray[Any],
+        *,
+        rng: noise.RandomSource | None = None,
+    ) -> NDArray[np.int64]:
         """The report of each person: an integer, or rows of two for the split."""
         first, second = (domain_codes(v, domain=d, missing=0) for v, d in zip((rows, columns), self.shape, strict=True))
         if first.shape != second.shape:

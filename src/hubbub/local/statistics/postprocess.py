@@ -87,7 +87,7 @@ def simplex(frequencies: FrequencyEstimate) -> Processed:
 
 
 def iterative_bayes(
-    randomizer: KaryResponse | FiniteRandomizer, reports: ArrayLike, *, rounds: int = 1000, tolerance: object = 1e-9
+    randomizer: KaryResponse | FiniteRandomizer, reports: ArrayLike, *, rounds: int = 1000, tolerance: Real = 1e-9
 ) -> Processed:
     """The shares under which the reports are likeliest, by expectation maximization [AA01].
 

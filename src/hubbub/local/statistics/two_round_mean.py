@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -166,7 +167,7 @@ class TwoRounds:
             words=one if self.rounds == "one" else both,
         )
 
-    def run(self, values: Any, *, rng: noise.RandomSource | None = None) -> RefinedMean:
+    def run(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> RefinedMean:
         """Both rounds in one process, for those who hold all values (a simulation, or a test)."""
         source = SECURE if rng is None else rng
         held = real_column(values)

@@ -178,7 +178,7 @@ class UStatistic:
         return best_bins(expected, cost, slope=None if slope is None else slope / span, density=self._density)
 
 
-def bin_values(values: Any, *, lower: float, upper: float, bins: int) -> Codes:
+def bin_values(values: Sequence[Any] | NDArray[Any], *, lower: float, upper: float, bins: int) -> Codes:
     """The bin of each value; NaN counts as ``lower``, what is outside as the nearest bin."""
     inside = np.clip(np.nan_to_num(real_column(values), nan=lower, posinf=upper, neginf=lower), lower, upper)
     return np.minimum(np.floor((inside - lower) / (upper - lower) * bins), bins - 1).astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -124,7 +124,9 @@ class LocalVariance:
         """The middle of the bounds, around which the moments are taken."""
         return float(self.lower + self.upper) / 2
 
-    def randomize(self, values: Any, *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
+    def randomize(
+        self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None
+    ) -> NDArray[np.int64]:
         """The report of each person: rows (moment, report) for groups, rows of both reports otherwise."""
         source = SECURE if rng is None else rng
         low, high = float(self.lower), float(self.upper)

@@ -26,6 +26,7 @@ from hubbub.publish.anonymize.request import secrets_of
 from hubbub.render import Json, out_of_100, percent
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
+from hubbub.schema import FrameLike
 from hubbub.terms import OutOfRange, WrongShape, exact, shown
 
 _AT_ONCE = 4096  # kinds of people whose beliefs are worked out together
@@ -33,7 +34,12 @@ _STEPS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 
 
 def beliefs(
-    table: Any, *, quasi_identifiers: list[str] | tuple[str, ...], sensitive: str, known: Any = None, theta: float = 0.2
+    table: FrameLike,
+    *,
+    quasi_identifiers: list[str] | tuple[str, ...],
+    sensitive: str,
+    known: FrameLike | None = None,
+    theta: float = 0.2,
 ) -> Beliefs:
     """How far the table moves beliefs about ``sensitive``, for an attacker who knows how it depends on ``known``.
 
@@ -71,7 +77,7 @@ def _group_rows(columns: list[Any]) -> tuple[Codes, int]:
     return combine_codes([column.codes for column in columns], [len(column.labels) for column in columns])
 
 
-def _known_groups(known: Any, rows: int) -> Codes:
+def _known_groups(known: FrameLike, rows: int) -> Codes:
     given = named_rows(known)
     if given.num_rows != rows or not given.column_names:
         raise WrongShape(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from hubbub.explain import Document, Section, TextTable
 from hubbub.publish.anonymize.anonymized_table import NO_GUARANTEE
@@ -21,11 +20,12 @@ from hubbub.publish.anonymize.privacy_models import (
 )
 from hubbub.publish.anonymize.request import secrets_of
 from hubbub.render import Json, short
+from hubbub.schema import FrameLike
 from hubbub.terms import EmptyInput
 
 
 def check(
-    table: Any,
+    table: FrameLike,
     *,
     quasi_identifiers: Sequence[str],
     sensitive: str | Sequence[str] = (),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hubbub.engines import arrow_of
 from hubbub.publish.cells import plain_array
+from hubbub.schema import FrameLike
 from hubbub.terms import EmptyInput, OutOfRange, SourceUnavailable, plain_text
 
 if TYPE_CHECKING:
@@ -59,14 +60,14 @@ def plain_names(names: Iterable[str]) -> None:
         plain_text(name, name="a column's name")
 
 
-def named_rows(table: Any) -> pyarrow.Table:
+def named_rows(table: FrameLike) -> pyarrow.Table:
     """A pandas, Polars or Arrow table as one of Arrow, whose columns have names that can be shown."""
     rows = arrow_of(table)
     plain_names(rows.column_names)
     return rows
 
 
-def code_column(name: str, column: Any) -> Coded:
+def code_column(name: str, column: pyarrow.ChunkedArray) -> Coded:
     """A column of an Arrow table as codes."""
     import pyarrow
     import pyarrow.compute as pc
@@ -94,7 +95,7 @@ def code_column(name: str, column: Any) -> Coded:
     return Coded(name, codes, labels, places, numeric, types.is_integer(kind), dated, gaps)
 
 
-def value_ranks(column: Any) -> Codes:
+def value_ranks(column: pyarrow.ChunkedArray) -> Codes:
     """The place of each value among the different ones, in their order."""
     try:
         return code_column("", column).codes
@@ -102,7 +103,7 @@ def value_ranks(column: Any) -> Codes:
         return np.unique([repr(value) for value in column.to_pylist()], return_inverse=True)[1].astype(np.int64)
 
 
-def one_form(column: Any) -> pyarrow.Array:
+def one_form(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     """A column in which equal values are stored alike: no dictionary, no NaN (that is missing), one zero.
 
     Classes are classes of codes. So a column that is published as it is must not show more than its codes do.

@@ -17,6 +17,7 @@ from hubbub.publish.anonymize.manifest import Manifest, manifest_column
 from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, least_size
 from hubbub.publish.anonymize.request import AnonymizationRequest, anonymization_request
 from hubbub.render import percent, short
+from hubbub.schema import FrameLike
 from hubbub.terms import OutOfRange, exact, shown, whole
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def full_domain(
-    table: Any,
+    table: FrameLike,
     *,
     quasi_identifiers: Sequence[str],
     k: int | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from hubbub.publish.anonymize.losses import class_losses
 from hubbub.publish.anonymize.manifest import Manifest, manifest_column
 from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, all_hold, least_size
 from hubbub.publish.anonymize.request import AnonymizationRequest, anonymization_request
+from hubbub.schema import FrameLike
 
 if TYPE_CHECKING:
     import pyarrow
 
 
 def mondrian(
-    table: Any,
+    table: FrameLike,
     *,
     quasi_identifiers: Sequence[str],
     k: int | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.identifiers import refuse_identifiers
 from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, least_size
 from hubbub.render import short
+from hubbub.schema import FrameLike
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class AnonymizationRequest:
 
 
 def anonymization_request(
-    table: Any,
+    table: FrameLike,
     *,
     quasi_identifiers: Sequence[str],
     models: Sequence[PrivacyModel],

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from hubbub.publish.metrics.comparison_cells import ComparisonCells, is_rows
 from hubbub.publish.metrics.generalized_values import Floats, cell_shares, spread_values
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.published import Published
+from hubbub.schema import FrameLike
 from hubbub.terms import NotANumber, OutOfRange
 
 if TYPE_CHECKING:
@@ -123,7 +124,12 @@ class Independent(Candidate):
         return self.total * counts
 
 
-def candidate_of(given: Any, cells: ComparisonCells, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> Candidate:
+CandidateTable: TypeAlias = FrameLike | Synthetic | Anonymized | Published
+
+
+def candidate_of(
+    given: CandidateTable, cells: ComparisonCells, *, name: str, hierarchies: Mapping[str, Hierarchy]
+) -> Candidate:
     """Something that was made to be handed out, over the compared cells."""
     if isinstance(given, Published):
         return _count_tables(given, cells, name)
@@ -131,7 +137,7 @@ def candidate_of(given: Any, cells: ComparisonCells, *, name: str, hierarchies: 
         given = given.table
     coarse: tuple[str, ...] = ()
     if isinstance(given, Anonymized):
-        given, coarse = given.table, given.quasi_identifiers
+        coarse, given = given.quasi_identifiers, given.table
     if not is_rows(given):
         raise NotANumber(
             f"{name!r} is a {type(given).__name__}, which is no table.",

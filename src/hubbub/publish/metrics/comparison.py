@@ -14,7 +14,7 @@ from hubbub.publish.cells import CategoryCells, Coding
 from hubbub.publish.jobs import columns_told
 from hubbub.publish.marginal_counts import CodedRows
 from hubbub.publish.metrics import private_metrics
-from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
+from hubbub.publish.metrics.candidates import CandidateTable, Independent, RowTable, candidate_of
 from hubbub.publish.metrics.comparison_cells import ComparisonCells, declared_cells
 from hubbub.publish.metrics.public_metrics import MetricScope, public_scores
 from hubbub.publish.metrics.range_queries import given_questions, random_questions
@@ -24,7 +24,7 @@ from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.noisy_counts import bound_rows, budget_of
 from hubbub.publish.tables.published import Published
-from hubbub.publish.unread_table import unread_of
+from hubbub.publish.unread_table import TableSource, unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real, identity_of, whole
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ _LEAST_ROWS = 20  # of a holdout
 
 
 def compare(
-    candidates: Any,
+    candidates: CandidateTable | Mapping[str, CandidateTable],
     *,
-    holdout: Any = None,
-    private: Any = None,
+    holdout: TableSource | None = None,
+    private: TableSource | None = None,
     epsilon: Real | None = None,
     delta: Real | None = None,
     domain: Mapping[str, Any] | None = None,
@@ -46,7 +46,7 @@ def compare(
     workload: Sequence[Mapping[str, Any]] | None = None,
     widths: Sequence[int] = WIDTHS,
     bins: int = 20,
-    sanity: object = 0.01,
+    sanity: Real = 0.01,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     about_rows: int | None = None,
     unit: str | None = None,
@@ -86,8 +86,7 @@ def compare(
     (True, ['real against real', 'independent columns'])
     """
     given = dict(candidates) if isinstance(candidates, Mapping) else {"table": candidates}
-    _check_priced(holdout, private, epsilon, delta)
-    real = unread_of(holdout if private is None else private, domain)
+    real = unread_of(_real_rows(holdout, private, epsilon, delta), domain)
     cells = ComparisonCells.of(
         _declared_codings(given, real.schema, domain, unit), bins=whole(bins, name="bins", least=2)
     )
@@ -136,7 +135,10 @@ def compare(
 # ---------------------------------------------------------------- what was asked for
 
 
-def _check_priced(holdout: Any, private: Any, epsilon: Real | None, delta: Real | None) -> None:
+def _real_rows(
+    holdout: TableSource | None, private: TableSource | None, epsilon: Real | None, delta: Real | None
+) -> TableSource:
+    """The rows that tables are compared with: public ones, or private ones that have a price."""
     if (holdout is None) == (private is None):
         raise MissingParameter(
             "comparing needs real rows: holdout= or private=, one of them.",
@@ -149,6 +151,9 @@ def _check_priced(holdout: Any, private: Any, epsilon: Real | None, delta: Real 
             why="Every number about private rows gets noise and is paid for; there is no other way to see one.",
             fix="Write private=rows, epsilon=0.2, delta=1e-6; or holdout=public_rows.",
         )
+    rows = holdout if private is None else private
+    assert rows is not None  # one of the two is there
+    return rows
 
 
 def _enough_rows(rows: pyarrow.Table) -> pyarrow.Table:

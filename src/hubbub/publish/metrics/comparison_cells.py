@@ -6,12 +6,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hubbub.publish.cells import Codes, Coding
-from hubbub.publish.domains import SurrogateKey, is_private
+from hubbub.publish.domains import Domain, SurrogateKey, is_private
 from hubbub.publish.marginal_counts import Columns
 from hubbub.publish.tables.noisy_counts import public_cells
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
@@ -83,7 +83,7 @@ class ComparisonCells:
         return list(zip(self.codings.items(), self.groups, strict=True))
 
 
-def declared_cells(schema: pyarrow.Schema, domain: object, *, unit: str | None) -> dict[str, Coding]:
+def declared_cells(schema: pyarrow.Schema, domain: Domain | None, *, unit: str | None) -> dict[str, Coding]:
     """The cells of all columns that are no keys, from public declarations alone."""
     if not isinstance(domain, Mapping):
         raise MissingParameter(
@@ -116,7 +116,7 @@ def tables_of(names: Sequence[str], columns: Columns) -> str:
     return " x ".join(names[c] for c in columns)
 
 
-def is_rows(given: Any) -> bool:
+def is_rows(given: object) -> bool:
     """Whether something is a table of rows in memory."""
     import pyarrow
 

@@ -26,7 +26,7 @@ from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, UtilityScore, max_
 from hubbub.publish.tables.consistency import to_totals
 from hubbub.publish.tables.noisy_counts import TablePrice
 from hubbub.releases import release_job
-from hubbub.terms import Event, OutOfRange, Receipt, exact, root_of, shown
+from hubbub.terms import Event, OutOfRange, Real, Receipt, exact, root_of, shown
 
 _FINE = 1 << 24  # parts of 1 in which relative errors are counted
 Halves = tuple[RowTable, RowTable]
@@ -233,12 +233,12 @@ def _scores_from_row(
     }
 
 
-def sanity_rows(sanity: object, rows: int) -> int:
+def sanity_rows(sanity: Real, rows: int) -> int:
     """The sanity bound in rows."""
     return max(2, floor(sanity_share(sanity) * rows))
 
 
-def sanity_share(sanity: object) -> Fraction:
+def sanity_share(sanity: Real) -> Fraction:
     """The sanity bound as a share of all rows."""
     share = exact(sanity, name="sanity")
     if not 0 < share < 1:

@@ -35,7 +35,7 @@ from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, mbi_packages
 from hubbub.publish.synthetic.plan import Modelled, SynthesisPlan, plan_for
 from hubbub.publish.synthetic.release import RowSource, Synthetic
 from hubbub.publish.synthetic.structural_zeros import Impossible
-from hubbub.publish.unread_table import Unread, unread_of
+from hubbub.publish.unread_table import TableSource, Unread, unread_of
 from hubbub.releases import release_job
 from hubbub.terms import (
     AS_GIVEN,
@@ -61,7 +61,7 @@ _ITERATIONS = 1000
 
 
 def synthesize(
-    table: Any,
+    table: TableSource,
     *,
     epsilon: Real,
     delta: Real,
@@ -160,7 +160,7 @@ class SynthesisTask:
 
 def _check_task(
     private: Unread,
-    domain: object,
+    domain: Domain | str | None,
     unit: str | None,
     most: int | None,
     neighbours: Neighbours | str,
@@ -299,7 +299,7 @@ def guarantee_of(epsilon: Real, delta: Real, whom: Whom, receipt: Receipt | None
     return Guarantee(cost, whom.unit, whom.neighbours, tuple(caveats))
 
 
-def _with_unit(schema: pyarrow.Schema, domain: object, unit: str | None) -> dict[str, ColumnDomain]:
+def _with_unit(schema: pyarrow.Schema, domain: Domain | str | None, unit: str | None) -> dict[str, ColumnDomain]:
     """The domain, with the column that tells people apart as a key if nothing else is said."""
     if unit is None:
         return domain_for(schema, domain)

@@ -20,7 +20,7 @@ from hubbub.publish.jobs import TableJob, table_facts
 from hubbub.publish.tables.noisy_counts import check_columns, least_noise
 from hubbub.publish.tables.published import Published
 from hubbub.publish.tables.visits import Visits
-from hubbub.publish.unread_table import Unread, unread_of
+from hubbub.publish.unread_table import TableSource, Unread, unread_of
 from hubbub.releases import release_job
 from hubbub.terms import (
     AS_GIVEN,
@@ -136,13 +136,13 @@ class DailySeries:
         caveats += ["Charged to no ledger."] if self._account is None else []
         return Guarantee(self.price, self._unit, self._neighbours, tuple(caveats))
 
-    def publish(self, table: Any, day: datetime.date | str) -> pyarrow.Table:
+    def publish(self, table: TableSource, day: datetime.date | str) -> pyarrow.Table:
         """One day's counts. The same day again gives the same counts, for free."""
         when = self._checked(day)
         self._measure(table, [when], title=f"daily counts of {when.isoformat()}", day=when)
         return self._table(when)
 
-    def publish_all(self, table: Any) -> Published:
+    def publish_all(self, table: TableSource) -> Published:
         """Every day of the series at once, for one charge; ``changes`` may then be asked about any of them.
 
         Days that were published before keep their counts, and are neither measured nor charged again.
@@ -156,7 +156,7 @@ class DailySeries:
         return Published({"daily": days}, self.guarantee, receipt, self.event, {"daily": self.margin}, _METHOD)
 
     def _measure(
-        self, table: Any, days: Sequence[datetime.date], *, title: str, day: datetime.date | None = None
+        self, table: TableSource, days: Sequence[datetime.date], *, title: str, day: datetime.date | None = None
     ) -> None:
         """Measure those of the days that have not been: each day once, whoever asks and how often."""
         private = self._private(table)
@@ -182,7 +182,7 @@ class DailySeries:
             ):
                 self._measured[when], self._receipts[when] = counts, receipt
 
-    def _private(self, table: Any) -> Unread:
+    def _private(self, table: TableSource) -> Unread:
         private = unread_of(table)
         check_columns(private.schema, self._columns)
         return private

@@ -24,7 +24,7 @@ from hubbub.publish.tables.noisy_counts import (
     public_cells,
 )
 from hubbub.publish.tables.published import Published
-from hubbub.publish.unread_table import unread_of
+from hubbub.publish.unread_table import TableSource, unread_of
 from hubbub.terms import EmptyInput, Neighbours, OutOfRange, Real, TooLarge
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _METHOD = (
 
 
 def marginals(
-    table: Any,
+    table: TableSource,
     *,
     of: Sequence[Sequence[str]],
     domain: Mapping[str, Any],

@@ -184,7 +184,7 @@ def code_rows(private: pyarrow.Table, codings: Mapping[str, Coding]) -> Codes:
 def measure_tables(
     account: AccountLike | None,
     event: Event,
-    rows: Any,
+    rows: Callable[[], Codes],
     tables: Sequence[tuple[Columns, Fraction]],
     *,
     sizes: Sequence[int],

@@ -26,7 +26,7 @@ from hubbub.publish.tables.noisy_counts import (
     public_cells,
 )
 from hubbub.publish.tables.published import Published
-from hubbub.publish.unread_table import unread_of
+from hubbub.publish.unread_table import TableSource, unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real, WrongShape
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class PlaceTree:
 
 
 def top_down(
-    table: Any,
+    table: TableSource,
     *,
     levels: Sequence[str],
     places: Sequence[Sequence[str]],

@@ -18,6 +18,7 @@ from hubbub.terms import HubbubError, Unsuitable
 
 if TYPE_CHECKING:
     from hubbub.attacks import Attack
+    from hubbub.engines import Engine
     from hubbub.publish import Anonymized
     from hubbub.schema import Column
 
@@ -47,7 +48,7 @@ class FaceAttack:
         return "succeeded" if self.found.succeeded else "failed"
 
 
-def all_attempts(target: Target, engine: Any, opened: Opened, *, k: int) -> Iterator[FaceAttack]:
+def all_attempts(target: Target, engine: Engine, opened: Opened, *, k: int) -> Iterator[FaceAttack]:
     """Every attack on every face to which it applies, one after the other."""
     exact = Exact(engine)
     yield _try_attack("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
