@@ -165,9 +165,8 @@ def test_reasons_and_who_declared_it_are_kept() -> None:
     assert declared.tables[0].columns[0].why == "the scale of the form"
 
 
-@pytest.mark.parametrize("unit", ["", "row"])
-def test_each_row_can_be_protected_by_itself(unit: str) -> None:
-    dataset = complete(parse(SURVEY.replace("row", unit)), {"answers": []})
+def test_each_row_can_be_protected_by_itself() -> None:
+    dataset = complete(parse(SURVEY), {"answers": []})
     assert dataset.unit == ""
     assert dataset.tables[0].link is None
     assert dataset.tables[0].max_rows_per_unit is None
@@ -318,6 +317,8 @@ REFUSED = [  # what is replaced in the example; what the message says; what is u
     ('"add-remove"', '"add"', "neighbours must be one of", '"add"'),
     ('"duckdb"', '"duck"', "Did you mean 'duckdb'?", '"duck"'),
     ("[privacy]", "[privcy]", "the descriptor has no key 'privcy'. Did you mean 'privacy'?", "privcy"),
+    ('"patients.patient_id"', '""', "a column of a table is written as table.column", '""'),
+    ('"patients.patient_id"', '"patients."', "a column of a table is written as table.column", '"patients."'),
     ('"hospital-patients"', '"/patients"', "the name of a population starts with", '"/patients"'),
     ('"hospital-patients"', "7", "population must be one line of text", "7"),
     ('name = "hospital"', 'name = ""', "the name of a dataset starts with", '""'),

@@ -26,7 +26,7 @@ BAD: dict[str, list[Any]] = {
         *(["region"], "region", {"region": "north"}, {"region": 5}, {"region": None}, {"region": b"ab"}, {5: ["a"]}),
         *({"region": {"a": 1}}, {"region": [["a"]]}, {"region": [float("nan")]}, {"region": []}, {"region": ["a", 1]}),
     ],
-    "unit": [["patient_id"], 5, "", " ", b"x", ("patient_id",)],
+    "unit": [["patient_id"], 5, "", " ", ".", "visits.", "visits. ", b"x", ("patient_id",)],
     "seconds": ["5", None, -1, 0, float("nan"), float("inf"), True, [1]],
     "version": [2, ["a"], b"x", ""],
     "name": [2, ["a"], b"x", "a.b"],

@@ -423,3 +423,17 @@ def test_a_database_is_named_after_its_file_and_its_unit_after_the_table_that_wa
     with pytest.raises(SourceUnavailable, match="has 2 tables"):
         prepare(tmp_path / "hospital.duckdb", unit="who", out=tmp_path / "ranked.parquet")
     assert prepare(tmp_path / "hospital.duckdb", unit="visits.who", out=tmp_path / "ranked.parquet").exists()
+
+
+# ---------------------------------------------------------------- names that differ in case only
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "parquet"])
+def test_a_column_never_stands_for_another_one_whose_name_differs_in_case(kind: str, tmp_path: Path) -> None:
+    """The engine looks at no case, and calls the second one otherwise: the unit would be the column `WHO`."""
+    table = pyarrow.table({"WHO": list(range(30)), "who": [7] * 30})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    sources = {"pandas": table.to_pandas, "arrow": lambda: table, "polars": lambda: polars.from_arrow(table)}
+    source = sources.get(kind, lambda: tmp_path / "t.parquet")()
+    with pytest.raises(SourceUnavailable, match="differ in case only"):
+        opened(source, tmp_path, max_rows_per_unit=2)

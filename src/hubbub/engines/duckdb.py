@@ -16,7 +16,7 @@ from hubbub.engines.records import Csv
 from hubbub.engines.sources import arrow_of, header_of, quoted_list
 from hubbub.engines.twin import open_twin
 from hubbub.relations import ReadForm, kind_of_type, parquet_form, readable_form
-from hubbub.schema import Headless, InDatabase, files_of, format_of, one_file, unavailable
+from hubbub.schema import Headless, InDatabase, check_distinct, files_of, format_of, one_file, unavailable
 from hubbub.terms import RunFailed, SourceUnavailable
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
@@ -195,7 +195,9 @@ class DuckDB:
         elif isinstance(source, str | Path):
             self._view(name, *self._files_body(name, files_of(source)))
         else:
-            table = readable_table(arrow_of(source, objects_as_text=True))
+            table = arrow_of(source, objects_as_text=True)
+            check_distinct(name, table.column_names)
+            table = readable_table(table)
             self._view(name, self._frame_body(name, table), readable_form)
 
     def _view(self, name: str, body: str, read: ReadForm) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hubbub.engines.sources import quoted_list
 from hubbub.relations import ReadForm, from_milliseconds, readable_form
-from hubbub.schema import unavailable
+from hubbub.schema import check_distinct, unavailable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,7 +31,10 @@ def fields_of(connection: Any, files: Sequence[str], name: str) -> dict[str, Fie
     schemas: dict[str, list[Field]] = {}
     for file, *field in connection.execute(_FIELDS.format(quoted_list(files))).fetchall():
         schemas.setdefault(str(file), []).append(tuple(field))
-    first, *others = [dict(_columns_with_children(fields[1:])) for fields in schemas.values()]
+    columns = [list(_columns_with_children(fields[1:])) for fields in schemas.values()]
+    for each in columns:
+        check_distinct(name, (column for column, _ in each))
+    first, *others = map(dict, columns)
     if any(other.get(column) != field for other in others for column, field in first.items()):
         raise unavailable(name, "a column is not of the same type in all its files")
     return first

@@ -79,7 +79,7 @@ def unit_in(privacy: TomlTable, tables: Sequence[DeclaredTable]) -> str:
             privacy, "unit", "who is protected", 'unit = "table.column", or unit = "row" if each row is one person'
         )
     reference = privacy.words("unit")
-    if reference in ("", "row"):
+    if reference == "row":
         return ""
     table = _referenced_table(privacy, "unit", reference, tables)
     if table.public:

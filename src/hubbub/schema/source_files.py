@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -117,6 +118,13 @@ def unavailable(name: str, why: str) -> SourceUnavailable:
         why="A source is a Parquet or CSV file (or a glob of them), a DuckDB file, or a table in memory.",
         fix="Check the path and the ending, or give every column of a table in memory one type.",
     )
+
+
+def check_distinct(table: str, names: Iterable[str]) -> None:
+    """Refuse columns that an engine would call otherwise, since it looks at no case: one would stand for another."""
+    lower = [name.lower() for name in names]
+    if len(set(lower)) < len(lower):
+        raise unavailable(table, "the names of two of its columns differ in case only, or not at all")
 
 
 def stem_of(source: object) -> str:

@@ -16,7 +16,7 @@ _MEMORY = re.compile(r"\d+(\.\d+)? ?([KMGT]i?B|%)", re.IGNORECASE)
 
 def check_facts(*, unit: object, bounds: object, keys: object, budget: object, population: object) -> None:
     """What is said about the data and the people in them."""
-    if unit is not None and (not isinstance(unit, str) or not unit.strip()):
+    if unit is not None and (not isinstance(unit, str) or not unit.rpartition(".")[2].strip()):
         _refuse(
             "unit is the name of one column, as text.",
             "Everybody is told apart by one column, or each row is protected by itself.",
