@@ -12,12 +12,12 @@ import pytest
 from hubbub.gopa.crypto import bit_proof
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encode_scalar, minus, plus, times
 from hubbub.gopa.in_process import Cheat, RunResult
-from hubbub.gopa.protocol import board, party
-from hubbub.gopa.protocol import complaints as blame
+from hubbub.gopa.protocol import board, party, verifier
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.masks import shared_point
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.phases import proof_context
+from hubbub.gopa.protocol.phases.complaints import make_complaint
+from hubbub.gopa.protocol.phases.folding import proof_context
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack, sign_message, unpack
 from tests.gopa.cast import Change, cast, faults, flipped, honest_finish, instead, resigned, run, values
@@ -93,17 +93,16 @@ def test_withholding_a_nonce_moves_no_pick_of_anybody_else() -> None:
     secrets = [party.start(who.agreement, one, value) for one, value in zip(who.identities, values(), strict=True)]
     picks = []
     for drops in (set(), {CHEAT}):
-        from hubbub.gopa.protocol import public_state
         from hubbub.gopa.protocol.board import Post, Shut
 
-        log, state, crowd = board.open_board(who.agreement, who.board), public_state.start(who.agreement), list(secrets)
+        log, state, crowd = board.open_board(who.agreement, who.board), verifier.start(who.agreement), list(secrets)
         for phase in ("join", "nonce"):
             for place, one in enumerate(crowd):
                 if phase == "join" or place not in drops:
                     crowd[place], lines = party.step(one, state)
                     log, _ = board.step(log, Post(lines[0]))
             log, _ = board.step(log, Shut())
-            state = public_state.step(state, log.chapters[-1])
+            state = verifier.step(state, log.chapters[-1])
         picks.append(state.net.picks)
     for place in set(range(7)) - {CHEAT}:
         assert picks[0][place] == picks[1][place]
@@ -353,7 +352,7 @@ def complaining(about: int, kind: str, *, proof: Callable[[bytes], bytes] = lamb
         secret = party.secrets.key(public.agreement.run, kind)
         join = public.joins[about]
         shared = shared_point(secret, join.mask_key if kind == "mask" else join.seal_key)
-        made = blame.make_complaint(public, party.place, about, kind, secret, shared)
+        made = make_complaint(public, party.place, about, kind, secret, shared)
         item = [about, kind, pack(made.shared), pack(proof(made.proof))]
         return [resigned(party, public, {"complaints": [item]})]
 
@@ -551,9 +550,8 @@ def test_parameters_changed_in_the_middle_of_a_run() -> None:
     honest_finish(told, {CHEAT})
     assert (Fault.OTHER_RUN, CHEAT) in {(reply.fault, reply.party) for reply in told.refusals}
     one = party.start(who.agreement, who.identities[0], [1])
-    from hubbub.gopa.protocol import public_state
 
-    stopped, lines = party.step(one, public_state.start(other))
+    stopped, lines = party.step(one, verifier.start(other))
     assert lines == () and stopped.stopped is not None and stopped.stopped.fault is Fault.OTHER_RUN
 
 

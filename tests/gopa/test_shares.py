@@ -16,8 +16,9 @@ from hubbub.gopa.crypto import shamir
 from hubbub.gopa.crypto.point_equations import Equation, all_hold
 from hubbub.gopa.crypto.ristretto import ORDER, G, base, minus, plus, random_scalar
 from hubbub.gopa.crypto.secret_streams import Stream
-from hubbub.gopa.protocol import masks, phases, topology
+from hubbub.gopa.protocol import masks, topology
 from hubbub.gopa.protocol.masks import LogarithmClaim, MaskContext, Opening, OpeningClaim, Share
+from hubbub.gopa.protocol.phases import share
 from tests.gopa.cast import cast, run, values
 
 VIEW = MaskContext(bytes(32), bytes(range(32)))
@@ -102,7 +103,7 @@ def test_all_dealers_of_a_phase_are_tested_by_one_word(monkeypatch: pytest.Monke
         drawn.append((count, threshold))
         return shamir.dual_word(count, threshold)
 
-    monkeypatch.setattr(phases, "dual_word", counted)
+    monkeypatch.setattr(share, "dual_word", counted)
     told = run(cast(), values())
     assert told.certificate.complete and drawn == [(told.public.holders, told.public.threshold)]
 

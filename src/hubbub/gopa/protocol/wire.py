@@ -32,6 +32,7 @@ REPAIRS = 1 << 14  # names of rounds of repair; how many of them a run has, foll
 SPARE = 8  # rounds beyond one for each corrupted party: two for silence, the others for holders who come back late
 ORDER = {name: place for place, name in enumerate((*PHASES, *(f"repair-{r}" for r in range(1, REPAIRS + 1))))}
 _NAMES = tuple(ORDER)
+Body = Mapping[str, Any]
 _FIELDS = {"body", "head", "party", "phase", "run", "sig"}
 _TAIL = len(b',"sig":"') + 86 + len(b'"}')  # the signature is the last field
 _SIZES = {"join": 2048, "nonce": 1024, "cut": 1024, "confirm": 1024}
@@ -44,7 +45,7 @@ class Message:
     phase: str
     party: int
     head: bytes
-    body: Mapping[str, Any]
+    body: Body
     line: bytes
 
 
@@ -69,7 +70,7 @@ def last_phase(agreement: Agreement) -> str:
     """The last phase that a run may have.
 
     The first round of repair brings what those who are there know, the second what the silent ones' holders know. Each
-    further one is there because the one before found a new liar, whose mask key is wanted: see ``mending``.
+    further one is there because the one before found a new liar, whose mask key is wanted: see ``dropout_recovery``.
     """
     return f"repair-{min(agreement.plan.corrupted + SPARE, REPAIRS - 1)}"
 
@@ -120,12 +121,17 @@ def unpack(text: object, length: int | None = None) -> bytes:
     return data
 
 
+def read_fields(body: Body, *names: str) -> list[Any]:
+    """The fields of a body; refused unless it has these and no others."""
+    if body.keys() != set(names):
+        raise Refused(Fault.MALFORMED)
+    return [body[name] for name in names]
+
+
 # ---------------------------------------------------------------- messages
 
 
-def sign_message(
-    agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Mapping[str, object]
-) -> bytes:
+def sign_message(agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Body) -> bytes:
     """The line that says ``body`` in a phase, under a party's name."""
     party = agreement.place(identity.member)
     document = {"body": body, "head": pack(head), "party": party, "phase": phase, "run": pack(agreement.run)}
