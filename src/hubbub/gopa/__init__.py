@@ -43,7 +43,8 @@ The network around it (``hubbub gopa board | party`` on the command line):
 Inside the protocol: ``wire`` (lines), ``public_state`` and ``party_secrets`` (what is known), ``topology`` (picks),
 ``masks``, and ``phases``: each phase in one module, with its message, what a party says, and how it is folded.
 
-Inside the proofs: ``proof_shape``, ``secret_streams`` (from a seed), ``quadratic``, ``inner_product`` (Bulletproofs),
+Inside the proofs: ``framing`` (what is hashed), ``proof_shape`` (where bits lie), ``secret_streams`` (from a seed),
+``scalar_vectors``, ``quadratic``, ``inner_product`` (Bulletproofs),
 ``point_equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if it was built).
 """
 

@@ -31,15 +31,22 @@ class Basis:
             raise ValueError("a scalar for each point")
         if self._loaded is None or (library := native()) is None:
             return _combine_by_sodium([*weights, *scalars], [*self.points, *map(require_point, points)])
-        result = library.combine(self._loaded, weights, scalars, points)
-        if result is None:
-            raise no_point()
-        return result
+        return _require_sum(library.combine(self._loaded, weights, scalars, points))
 
 
 def combine(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
     """``sum scalars[i] * points[i]``; raises if one of them is no point. Public data only: variable time."""
-    return Basis(()).combine((), scalars, points)
+    if len(scalars) != len(points):
+        raise ValueError("a scalar for each point")
+    if (library := native()) is None:
+        return _combine_by_sodium(scalars, [*map(require_point, points)])
+    return _require_sum(library.combine(None, (), scalars, points))
+
+
+def _require_sum(result: bytes | None) -> bytes:
+    if result is None:
+        raise no_point()
+    return result
 
 
 def _combine_by_sodium(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from hubbub.gopa.crypto.ristretto import frame_parts
+from hubbub.gopa.crypto.framing import frame_parts
 from hubbub.gopa.privacy import calibration
 from hubbub.gopa.privacy.calibration import Achieved, RunPlan
 from hubbub.gopa.protocol.agreement import Agreement

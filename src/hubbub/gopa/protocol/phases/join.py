@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from hubbub.gopa.crypto.batch_verification import Provable
 from hubbub.gopa.crypto.bit_proof import BitInputs, bind
-from hubbub.gopa.crypto.ristretto import IDENTITY, H, base, frame_parts, is_point, times_known
+from hubbub.gopa.crypto.framing import frame_parts
+from hubbub.gopa.crypto.ristretto import IDENTITY, H, base, is_point, times_known
 from hubbub.gopa.crypto.schnorr import SameClaim, prove_same
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from hubbub.gopa.crypto.ristretto import frame_parts
+from hubbub.gopa.crypto.framing import frame_parts
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work, require_inside
 from hubbub.gopa.protocol.phases.folding import Messages, end_if_too_few, exclude_parties, parse_messages
