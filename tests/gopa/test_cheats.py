@@ -18,6 +18,7 @@ from hubbub.gopa.protocol.masks import shared_point
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.phases.complaints import make_complaint
 from hubbub.gopa.protocol.phases.folding import proof_context
+from hubbub.gopa.protocol.phases.input_proofs import public_coins
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack, sign_message, unpack
 from tests.gopa.cast import Change, cast, faults, flipped, honest_finish, instead, resigned, run, values
@@ -146,7 +147,7 @@ def test_noise_changed_after_the_coins(by: int) -> None:
 def test_bits_bound_anew_after_the_coins() -> None:
     def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
         again = bit_proof.bind(public.agreement.shape, party.secrets.values, bytes(32))
-        shown = bit_proof.prove(again, public.coins(party.place), proof_context(public, party.place, "share"))
+        shown = bit_proof.prove(again, public_coins(public, party.place), proof_context(public, party.place, "share"))
         return {
             **body,
             "statement": pack(b"".join(shown.statement.points)),
@@ -201,7 +202,7 @@ def test_a_proof_of_another_run_or_phase(where: str) -> None:
         other = replace(mine, run=bytes(32)) if where == "run" else replace(mine, phase="linked")
         bound = party.work.bound if party.work else None
         assert bound is not None
-        shown = bit_proof.prove(bound, public.coins(party.place), other)
+        shown = bit_proof.prove(bound, public_coins(public, party.place), other)
         return {**body, "statement": pack(b"".join(shown.statement.points)), "proof": pack(shown.proof)} | {
             "vector": pack(plus(*shown.statement.points))
         }
@@ -277,7 +278,7 @@ def test_a_sealed_share_of_another_value_than_committed_to() -> None:
             party.place,
             victim,
             shared_point(key, public.joins[victim].seal_key),
-            Share(5, 7).encoded(),
+            Share(5, 7),
         )
         return {**body, "sealed": pack(wrong + unpack(body["sealed"])[SEALED:])}
 

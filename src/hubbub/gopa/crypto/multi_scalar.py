@@ -31,7 +31,10 @@ class Basis:
             raise ValueError("a scalar for each point")
         if self._loaded is None or (library := native()) is None:
             return _combine_by_sodium([*weights, *scalars], [*self.points, *map(require_point, points)])
-        return _require_sum(library.combine(self._loaded, weights, scalars, points))
+        result = library.combine(self._loaded, weights, scalars, points)
+        if result is None:
+            raise no_point()
+        return result
 
 
 def combine(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
@@ -40,10 +43,7 @@ def combine(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
         raise ValueError("a scalar for each point")
     if (library := native()) is None:
         return _combine_by_sodium(scalars, [*map(require_point, points)])
-    return _require_sum(library.combine(None, (), scalars, points))
-
-
-def _require_sum(result: bytes | None) -> bytes:
+    result = library.combine(None, (), scalars, points)
     if result is None:
         raise no_point()
     return result

@@ -140,7 +140,7 @@ def restore_board(
             board, _ = step(board, Post(line))
             continue
         if close.phase == board.phase and close.hash == board.chain:
-            board = _close_phase(board, line)
+            board = _close_phase(board, line, close)
     return board
 
 
@@ -150,21 +150,21 @@ def step(state: Board, event: Post | Shut) -> tuple[Board, Reply]:
         if ORDER[state.phase] > ORDER[last_phase(state.agreement)]:
             return state, Reply(fault=Fault.WRONG_PHASE)
         line = close_line(state.agreement, state.identity, state.phase, state.chain)
-        return _close_phase(state, line), Reply(line)
+        return _close_phase(state, line, parse_close(state.agreement, line)), Reply(line)
     try:
         return _take_line(state, event.line)
     except Refused as refused:
         return state, Reply(fault=refused.fault, party=refused.party)
 
 
-def _close_phase(state: Board, line: bytes) -> Board:
+def _close_phase(state: Board, line: bytes, close: Close) -> Board:
     return replace(
         state,
-        phase=next_phase(state.phase),
         chapters=(*state.chapters, (*state.posted.all(), line)),
-        last=parse_close(state.agreement, line),
-        posted=Lines(),
+        last=close,
         expected=state.posted.parties(),
+        posted=Lines(),
+        phase=next_phase(state.phase),
     )
 
 
@@ -181,5 +181,5 @@ def _take_line(state: Board, line: bytes) -> tuple[Board, Reply]:
         raise Refused(Fault.BAD_SIGNATURE)
     if len(earlier) > 1:
         raise Refused(Fault.EQUIVOCATION, party)
-    grown = replace(state, posted=state.posted.plus(party, line), chain=chain_hash(state.chain, line))
+    grown = replace(state, chain=chain_hash(state.chain, line), posted=state.posted.plus(party, line))
     return grown, Reply(line, fault=Fault.EQUIVOCATION if earlier else None, party=party)

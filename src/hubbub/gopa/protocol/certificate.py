@@ -94,7 +94,7 @@ class Certificate:
     def inputs(self) -> Inputs:
         """The commitments to all inputs: what a later run compares its inputs with."""
         roster = self.agreement.roster
-        points = {roster[place]: shared.statement.values for place, shared in self.state.shares.items()}
+        points = {roster[place]: shared.input.statement.values for place, shared in self.state.shares.items()}
         return Inputs(self.agreement.run, points)
 
 

@@ -48,16 +48,6 @@ class Opening:
             return commit(self.values[0], self.blinder)
         return commit_vector(self.values, self.blinder)
 
-    def encoded(self) -> bytes:
-        return b"".join(map(encode_scalar, (*self.values, self.blinder)))
-
-    @classmethod
-    def decoded(cls, data: bytes) -> Opening | None:
-        """The opening, or None if a number is not in its one spelling."""
-        scalars = [decode_scalar(data[start : start + 32]) for start in range(0, len(data), 32)]
-        numbers = [number for number in scalars if number is not None]
-        return cls(tuple(numbers[:-1]), numbers[-1]) if len(numbers) == len(scalars) > 1 else None
-
 
 def sum_openings(openings: Iterable[Opening], width: int) -> Opening:
     """The sum of openings."""
@@ -125,15 +115,15 @@ def _encode_place(party: int) -> bytes:
 # ---------------------------------------------------------------- seals
 
 
-def seal(view: MaskContext, dealer: int, holder: int, shared: bytes, share: bytes) -> bytes:
+def seal(view: MaskContext, dealer: int, holder: int, shared: bytes, share: Share) -> bytes:
     """A dealer's share, closed for its holder. There is one share for each key, so the nonce is zero."""
-    return _share_cipher(view, dealer, holder, shared).encrypt(bytes(12), share, view.run)
+    return _share_cipher(view, dealer, holder, shared).encrypt(bytes(12), share.encoded(), view.run)
 
 
-def unseal(view: MaskContext, dealer: int, holder: int, shared: bytes, sealed: bytes) -> bytes | None:
-    """What was sealed, or None."""
+def unseal(view: MaskContext, dealer: int, holder: int, shared: bytes, sealed: bytes) -> Share | None:
+    """The share that was sealed, or None."""
     try:
-        return _share_cipher(view, dealer, holder, shared).decrypt(bytes(12), sealed, view.run)
+        return Share.decoded(_share_cipher(view, dealer, holder, shared).decrypt(bytes(12), sealed, view.run))
     except InvalidTag:
         return None
 
@@ -160,15 +150,3 @@ class Share:
 
 
 SEALED = 64 + 16  # bytes of a sealed share
-
-
-@dataclass(frozen=True)
-class LogarithmClaim:
-    """That a public number times G is a point; for `verify_many`."""
-
-    number: int
-    point: bytes
-
-    def equation(self) -> Equation | None:
-        by = random_weight()
-        return Equation(on_g=-by * self.number, scalars=[by], points=[self.point])

@@ -55,11 +55,6 @@ class Work:
     edges: Mapping[int, Opening] = field(default_factory=dict)
     shares: Mapping[int, Share] = field(default_factory=dict)
 
-    @property
-    def shared(self) -> bool:
-        """Whether the share phase was reached."""
-        return bool(self.edges)
-
 
 Speech = tuple[
     Body | None, Work | None

@@ -60,9 +60,6 @@ class Wanted:
     seeds: frozenset[int]
     keys: frozenset[int]
 
-    def __bool__(self) -> bool:
-        return bool(self.seeds or self.keys)
-
 
 @dataclass(frozen=True)
 class Result:
@@ -176,13 +173,6 @@ class PublicState:
     def faulty(self, party: int) -> tuple[Fault, ...]:
         """What a party did wrong so far, silence apart."""
         return tuple(one.fault for one in self.named if one.party == party and one.fault is not Fault.SILENT)
-
-    def coins(self, party: int) -> list[int]:
-        """The public coins that sign a party's noise bits."""
-        count = self.agreement.shape.coins
-        name = frame_parts(b"hubbub gopa coins 1", self.seed, party.to_bytes(4, "little"))
-        stream = hashlib.shake_256(name).digest(-(-count // 8))
-        return [byte >> place & 1 for byte in stream for place in range(8)][:count]
 
 
 @lru_cache(maxsize=256)

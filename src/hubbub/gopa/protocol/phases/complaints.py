@@ -18,7 +18,7 @@ from hubbub.gopa.crypto.multi_scalar import combine
 from hubbub.gopa.crypto.ristretto import ORDER
 from hubbub.gopa.crypto.schnorr import prove_same, verify_same
 from hubbub.gopa.protocol.faults import Fault, Refused
-from hubbub.gopa.protocol.masks import Opening, edge_mask, shared_point, sum_openings
+from hubbub.gopa.protocol.masks import Opening, edge_mask, shared_point, sum_openings, unseal
 from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work, require_inside
 from hubbub.gopa.protocol.phases.folding import (
     Faults,
@@ -28,7 +28,7 @@ from hubbub.gopa.protocol.phases.folding import (
     parse_messages,
     proof_context,
 )
-from hubbub.gopa.protocol.phases.share import dealt_share, redo_work, valid_share
+from hubbub.gopa.protocol.phases.share import redo_work, valid_share
 from hubbub.gopa.protocol.public_state import PublicState, end_run
 from hubbub.gopa.protocol.wire import Body, pack, read_fields, unpack
 from hubbub.terms import OutOfRange
@@ -82,12 +82,15 @@ def say_complaints(mine: Secrets, public: PublicState, work: Work | None) -> Spe
     require_inside(mine, public)
     current = redo_work(mine, public, work)
     seal_key = mine.key(public.agreement.run, "seal")
-    dealers = [dealer for dealer, _ in public.net.held[mine.place] if dealer in public.shares]
-    points = {dealer: shared_point(seal_key, public.joins[dealer].seal_key) for dealer in dealers}
-    shares = {dealer: dealt_share(public, dealer, mine.place, point) for dealer, point in points.items()}
+    held = {dealer: place for dealer, place in public.net.held[mine.place] if dealer in public.shares}
+    points = {dealer: shared_point(seal_key, public.joins[dealer].seal_key) for dealer in held}
+    shares = {
+        dealer: unseal(public.view, dealer, mine.place, points[dealer], public.shares[dealer].sealed[place - 1])
+        for dealer, place in held.items()
+    }
     opened = {dealer: one for dealer, one in shares.items() if one is not None}
     known = replace(current, shares=opened)
-    if len(opened) == len(dealers) and _all_right(mine, public, known):
+    if len(opened) == len(held) and _all_right(mine, public, known):
         return packed_complaints(()), known
     return packed_complaints(_find_complaints(mine, public, known, points)), known
 

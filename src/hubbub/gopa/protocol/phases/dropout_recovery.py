@@ -20,10 +20,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hubbub.gopa.crypto.batch_verification import verify_many
+from hubbub.gopa.crypto.point_equations import Equation, random_weight
 from hubbub.gopa.crypto.ristretto import decode_scalar, encode_scalar
 from hubbub.gopa.crypto.shamir import recover_secret
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
-from hubbub.gopa.protocol.masks import LogarithmClaim, OpeningClaim, Share, self_mask, shared_point, sum_openings
+from hubbub.gopa.protocol.masks import OpeningClaim, Share, self_mask, shared_point, sum_openings
 from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work
 from hubbub.gopa.protocol.phases.cut import require_crowd, require_signatures
 from hubbub.gopa.protocol.phases.folding import Messages
@@ -111,6 +112,18 @@ def _held_shares(mine: Secrets, public: PublicState, work: Work, dealers: frozen
 
 
 # ---------------------------------------------------------------- how everybody folds one round
+
+
+@dataclass(frozen=True)
+class LogarithmClaim:
+    """That a public number times G is a point; for `verify_many`."""
+
+    number: int
+    point: bytes
+
+    def equation(self) -> Equation | None:
+        by = random_weight()
+        return Equation(on_g=-by * self.number, scalars=[by], points=[self.point])
 
 
 @dataclass(frozen=True)
@@ -208,7 +221,7 @@ def _finish_round(state: PublicState, mended: Mended) -> PublicState:
     named = tuple(Named(party, Fault.MASK_MISMATCH, state.phase) for party in sorted(liars - known))
     cheats = mended.cheats | (liars & state.counted)
     now = replace(state, mended=replace(mended, cheats=cheats), named=(*state.named, *named))
-    if not now.wanted:
+    if not (now.wanted.seeds or now.wanted.keys):
         return _sum_result(now)
     return now if state.phase == FIRST or now.mended != state.mended else end_run(now, Fault.STUCK)
 

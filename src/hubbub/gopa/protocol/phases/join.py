@@ -64,8 +64,9 @@ def nonce_mark(run: bytes, party: int, nonce: bytes) -> bytes:
 
 def say_join(mine: Secrets, public: PublicState, work: Work | None) -> Speech:
     """Keys, bound bits, and a commitment to the nonce."""
-    run, bound = public.agreement.run, bind_bits(mine, public)
+    run = public.agreement.run
     keys = {kind: mine.key(run, kind) for kind in ("mask", "seal")}
+    bound = bind_bits(mine, public)
     shown = [
         times_known(key, H) + prove_same(key, H, proof_context(public, mine.place, f"{kind} key"))
         for kind, key in keys.items()

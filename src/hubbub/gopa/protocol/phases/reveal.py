@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from hubbub.gopa.crypto.batch_verification import verify_many
 from hubbub.gopa.crypto.point_equations import Equation, all_hold, random_weight
-from hubbub.gopa.crypto.ristretto import ORDER
+from hubbub.gopa.crypto.ristretto import ORDER, decode_scalar, encode_scalar
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.masks import Opening, OpeningClaim, sum_openings
 from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work
@@ -26,15 +26,17 @@ from hubbub.gopa.protocol.wire import Body, pack, read_fields, unpack
 
 def packed_reveal(opening: Opening) -> Body:
     """The body of a reveal."""
-    return {"masked": pack(opening.encoded())}
+    return {"masked": pack(b"".join(map(encode_scalar, (*opening.values, opening.blinder))))}
 
 
 def parse_reveal(body: Body, width: int) -> Opening:
-    """The masked sum and its blinder."""
-    opening = Opening.decoded(unpack(read_fields(body, "masked")[0], 32 * (width + 1)))
-    if opening is None:
+    """The masked sum and its blinder; refused if a number is not in its one spelling."""
+    data = unpack(read_fields(body, "masked")[0], 32 * (width + 1))
+    numbers = [decode_scalar(data[start : start + 32]) for start in range(0, len(data), 32)]
+    scalars = [number for number in numbers if number is not None]
+    if len(scalars) < len(numbers):
         raise Refused(Fault.MALFORMED)
-    return opening
+    return Opening(tuple(scalars[:-1]), scalars[-1])
 
 
 # ---------------------------------------------------------------- what a party says
@@ -84,7 +86,7 @@ def _joint_equation(state: PublicState, openings: Mapping[int, Opening]) -> Equa
         shared = state.shares[party]
         if party in by:
             scalars += [by[party]] * 2
-            points += [shared.vector, shared.own]
+            points += [shared.input.vector, shared.own]
         for other, point in zip(state.net.posts[party], shared.edges, strict=True):
             if other in state.members:
                 scalars.append(by.get(party, 0) - by.get(other, 0))
@@ -104,4 +106,4 @@ def _reveal_claim(state: PublicState, party: int, opening: Opening) -> OpeningCl
     shared = state.shares[party]
     edges = [state.edge(party, other) for other in state.net.around[party] if other in state.members]
     points, signs = [point for point, _ in edges], [sign for _, sign in edges]
-    return OpeningClaim(opening, [shared.vector, shared.own, *points], [1, 1, *signs])
+    return OpeningClaim(opening, [shared.input.vector, shared.own, *points], [1, 1, *signs])

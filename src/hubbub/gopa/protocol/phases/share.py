@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hubbub.gopa.crypto.batch_verification import Provable
-from hubbub.gopa.crypto.bit_proof import BitStatement, Proved
+from hubbub.gopa.crypto.bit_proof import Proved
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, base, is_point
 from hubbub.gopa.crypto.shamir import DegreeClaim, deal_shares, dual_word
 from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.protocol.faults import Fault, Refused
+from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.masks import SEALED, Opening, Share, edge_mask, seal, self_mask, shared_point, unseal
 from hubbub.gopa.protocol.party_secrets import PartyLeaves, Secrets, Speech, Work, require_inside
 from hubbub.gopa.protocol.phases.folding import (
@@ -25,42 +25,32 @@ from hubbub.gopa.protocol.phases.folding import (
     parse_messages,
 )
 from hubbub.gopa.protocol.phases.input_proofs import (
-    ball_claim,
-    input_claim,
-    prove_ball,
+    FIELDS,
+    ProvedInput,
+    input_claims,
+    parse_points,
     prove_inputs,
-    prove_vector,
-    prove_zeros,
-    vector_claim,
+    state_input,
     vector_fits,
-    zero_claims,
-    zero_proof_count,
 )
 from hubbub.gopa.protocol.phases.join import bind_bits
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import Body, pack, read_fields, unpack
 
-MOST_PROOF = 1 << 15  # bytes
+_OWN_FIELDS = ("own", "seed", "edges", "selves", "keys", "sealed")
 
 # ---------------------------------------------------------------- the message
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Commitments to value and noise with their proofs, to the edge masks and the self mask, and the sealed shares.
+    """The proved input, commitments to the self mask and the edge masks, and the sealed shares.
 
-    ``vector`` is one commitment to all coordinates of value plus noise, and ``linked`` proves that it is; with one
-    coordinate it is their sum and nothing is to be proved. ``ball`` and ``extra`` are what the quantity asks for
-    besides. ``own`` commits to the self mask, ``seed`` is the point of its seed; ``selves`` and ``keys`` are the points
-    of the shares of that seed and of the mask key.
+    ``own`` commits to the self mask, ``seed`` is the point of its seed; ``selves`` and ``keys`` are the points of the
+    shares of that seed and of the mask key.
     """
 
-    statement: BitStatement
-    proof: bytes
-    vector: bytes
-    linked: bytes
-    ball: bytes
-    extra: tuple[bytes, ...]
+    input: ProvedInput
     own: bytes
     seed: bytes
     edges: tuple[bytes, ...]
@@ -70,12 +60,7 @@ class Shared:
 
     def packed(self) -> Body:
         return {
-            "statement": pack(b"".join(self.statement.points)),
-            "proof": pack(self.proof),
-            "vector": pack(self.vector),
-            "linked": pack(self.linked),
-            "ball": pack(self.ball),
-            "extra": [pack(proof) for proof in self.extra],
+            **self.input.packed(),
             "own": pack(self.own),
             "seed": pack(self.seed),
             "edges": pack(b"".join(self.edges)),
@@ -87,44 +72,18 @@ class Shared:
     @classmethod
     def parse(cls, body: Body, agreement: Agreement, edges: int, holders: int) -> Shared:
         """What a share message says, for a party with so many edges to post and so many holders."""
-        texts = dict(zip(_FIELDS, read_fields(body, *_FIELDS), strict=True))
-        width = agreement.quantity.coordinates
-        points = _parse_points(texts["statement"], 2 * width)
+        names = (*FIELDS, *_OWN_FIELDS)
+        texts = dict(zip(names, read_fields(body, *names), strict=True))
         sealed = unpack(texts["sealed"], SEALED * holders)
-        if not isinstance(texts["extra"], list) or len(texts["extra"]) != zero_proof_count(agreement):
-            raise Refused(Fault.MALFORMED)
         return cls(
-            statement=BitStatement(points[:width], points[width:]),
-            proof=_parse_proof(texts["proof"]),
-            vector=unpack(texts["vector"], 32),
-            linked=_parse_proof(texts["linked"]),
-            ball=_parse_proof(texts["ball"]),
-            extra=tuple(unpack(proof, 64) for proof in texts["extra"]),
+            input=ProvedInput.parse(texts, agreement),
             own=unpack(texts["own"], 32),
             seed=unpack(texts["seed"], 32),
-            edges=_parse_points(texts["edges"], edges),
-            selves=_parse_points(texts["selves"], holders),
-            keys=_parse_points(texts["keys"], holders),
+            edges=parse_points(texts["edges"], edges),
+            selves=parse_points(texts["selves"], holders),
+            keys=parse_points(texts["keys"], holders),
             sealed=tuple(sealed[start : start + SEALED] for start in range(0, len(sealed), SEALED)),
         )
-
-
-_FIELDS = (
-    *("statement", "proof", "vector", "linked", "ball", "extra"),
-    *("own", "seed", "edges", "selves", "keys", "sealed"),
-)
-
-
-def _parse_points(text: object, count: int) -> tuple[bytes, ...]:
-    data = unpack(text, 32 * count)
-    return tuple(data[start : start + 32] for start in range(0, len(data), 32))
-
-
-def _parse_proof(text: object) -> bytes:
-    data = unpack(text)
-    if len(data) > MOST_PROOF:
-        raise Refused(Fault.OVERSIZED)
-    return data
 
 
 # ---------------------------------------------------------------- what a party says
@@ -136,14 +95,8 @@ def say_shares(mine: Secrets, public: PublicState, work: Work | None) -> Speech:
     shown = prove_inputs(mine, public, work)
     current = _work_out(mine, public, shown, work)
     dealt = _deal_shares(mine, public)
-    vector, proof = prove_vector(mine, public, shown, current.input)
     body = Shared(
-        statement=shown.statement,
-        proof=shown.proof,
-        vector=vector,
-        linked=proof,
-        ball=prove_ball(mine, public, shown),
-        extra=prove_zeros(mine, public, shown),
+        input=state_input(mine, public, shown, current.input),
         own=current.own.point(),
         seed=base(self_mask_seed(mine, public)),
         edges=tuple(current.edges[other].point() for other in public.net.posts[mine.place]),
@@ -156,13 +109,13 @@ def say_shares(mine: Secrets, public: PublicState, work: Work | None) -> Speech:
 
 def redo_work(mine: Secrets, public: PublicState, work: Work | None) -> Work:
     """What was worked out in the share phase; after a crash it is worked out once more, to the same numbers."""
-    return work if work and work.shared else _work_out(mine, public, prove_inputs(mine, public, work), work)
+    return work if work and work.edges else _work_out(mine, public, prove_inputs(mine, public, work), work)
 
 
 def _work_out(mine: Secrets, public: PublicState, shown: Proved, work: Work | None) -> Work:
     """The numbers behind a party's commitments."""
     run, opened = public.agreement.run, shown.openings
-    key = mine.key(run, "mask")
+    key, seed = mine.key(run, "mask"), self_mask_seed(mine, public)
     values = tuple(value + noise for value, noise in zip(opened.values, opened.noises, strict=True))
     blinder = (opened.value_blinders[0] + opened.noise_blinders[0]) % ORDER
     if public.width > 1:
@@ -170,7 +123,7 @@ def _work_out(mine: Secrets, public: PublicState, shown: Proved, work: Work | No
     return Work(
         bound=work.bound if work else bind_bits(mine, public),
         input=Opening(values, blinder),
-        own=self_mask(public.view, mine.place, self_mask_seed(mine, public), public.width),
+        own=self_mask(public.view, mine.place, seed, public.width),
         edges={other: edge_opening(public, mine.place, other, key) for other in public.net.around[mine.place]},
     )
 
@@ -203,28 +156,21 @@ def _deal_shares(mine: Secrets, public: PublicState) -> list[Share]:
 def _seal_shares(mine: Secrets, public: PublicState, dealt: Sequence[Share]) -> tuple[bytes, ...]:
     key, view, me = mine.key(public.agreement.run, "seal"), public.view, mine.place
     return tuple(
-        seal(view, me, holder, shared_point(key, public.joins[holder].seal_key), one.encoded())
+        seal(view, me, holder, shared_point(key, public.joins[holder].seal_key), one)
         for holder, one in zip(public.net.picks[me], dealt, strict=True)
     )
 
 
-def dealt_share(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
-    """The share that a dealer sealed for a holder, right or wrong."""
+def valid_share(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
+    """The share that a dealer sealed for a holder, if there is one and it opens its two commitments."""
     place = state.net.place(dealer, holder)
     if place is None:
         return None
-    data = unseal(state.view, dealer, holder, shared, state.shares[dealer].sealed[place - 1])
-    return None if data is None else Share.decoded(data)
-
-
-def valid_share(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
-    """The share that a dealer sealed for a holder, if it opens its two commitments."""
-    share = dealt_share(state, dealer, holder, shared)
-    place = state.net.place(dealer, holder)
-    if share is None or place is None:
+    dealt = state.shares[dealer]
+    share = unseal(state.view, dealer, holder, shared, dealt.sealed[place - 1])
+    if share is None:
         return None
-    shared_body = state.shares[dealer]
-    right = base(share.seed) == shared_body.selves[place - 1] and base(share.key) == shared_body.keys[place - 1]
+    right = base(share.seed) == dealt.selves[place - 1] and base(share.key) == dealt.keys[place - 1]
     return share if right else None
 
 
@@ -235,13 +181,14 @@ def fold_shares(state: PublicState, messages: Messages) -> PublicState:
     """Commitments, proofs and shares: all proofs of all parties in a few long sums."""
     bodies, faults = parse_messages(messages, state.inside, lambda party, body: _parse_shared(state, party, body))
     for party, shared in bodies.items():
-        if IDENTITY in (shared.own, shared.vector, *shared.edges, *shared.statement.points) or not is_point(shared.own):
+        points = (shared.own, shared.input.vector, *shared.edges, *shared.input.statement.points)
+        if IDENTITY in points or not is_point(shared.own):
             faults[party] = Fault.BAD_POINT
-        elif not vector_fits(shared.statement, shared.vector, shared.linked):
+        elif not vector_fits(shared.input):
             faults[party] = Fault.BAD_PROOF
     sound = {party: shared for party, shared in bodies.items() if party not in faults}
     faults |= failing_parties(_degree_claims(state, sound), Fault.BAD_SHARES)
-    faults |= failing_parties({p: _proof_claims(state, p, shared) for p, shared in sound.items()}, Fault.BAD_PROOF)
+    faults |= failing_parties({p: input_claims(state, p, one.input) for p, one in sound.items()}, Fault.BAD_PROOF)
     shares = {party: shared for party, shared in sound.items() if party not in faults}
     return end_if_too_few(replace(exclude_parties(state, messages, faults), shares=shares, inside=tuple(shares)))
 
@@ -260,14 +207,3 @@ def _degree_claims(state: PublicState, bodies: Mapping[int, Shared]) -> dict[int
         ]
         for party, shared in bodies.items()
     }
-
-
-def _proof_claims(state: PublicState, party: int, shared: Shared) -> list[Provable]:
-    """Everything that a party proves of its input."""
-    statement = shared.statement
-    claims = [input_claim(state, party, statement, shared.proof)]
-    if state.width > 1:
-        claims.append(vector_claim(state, party, statement, shared.vector, shared.linked))
-    if state.agreement.quantity.ball:
-        claims.append(ball_claim(state, party, statement.values, shared.ball))
-    return claims + zero_claims(state, party, statement.values, shared.extra)
