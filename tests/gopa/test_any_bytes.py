@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hubbub.gopa import Sensitivity
 from hubbub.gopa.in_process import RunResult
-from hubbub.gopa.protocol import board, certificate, party, public_state, verifier, wire
+from hubbub.gopa.protocol import board, certificate, log_chain, party, public_state, verifier, wire
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Post, Reply, Shut
 from hubbub.gopa.protocol.faults import Fault, Refused
@@ -101,8 +101,8 @@ def test_the_verifier_folds_any_lines(told: RunResult, data: st.DataObject, chap
 def refolded(told: RunResult, state: PublicState, lines: list[bytes]) -> PublicState:
     chain = state.chain
     for line in lines:
-        chain = wire.chain_hash(chain, line)
-    mark = wire.close_line(told.board.agreement, told.board.identity, state.phase, chain)
+        chain = log_chain.chain_hash(chain, line)
+    mark = log_chain.close_line(told.board.agreement, told.board.identity, state.phase, chain)
     return verifier.step(state, [*lines, mark])
 
 
@@ -159,7 +159,7 @@ def strange(data: st.DataObject, body: dict[str, Any]) -> dict[str, Any]:
 @QUICK
 @given(line=st.binary(max_size=400) | st.text(max_size=200).map(str.encode))
 def test_parsing_gives_a_message_or_a_code(told: RunResult, line: bytes) -> None:
-    for parse in (wire.parse_message, wire.parse_close):
+    for parse in (wire.parse_message, log_chain.parse_close):
         with pytest.raises(Refused):
             parse(told.board.agreement, line)
 

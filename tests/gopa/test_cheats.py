@@ -269,7 +269,7 @@ def test_a_sealed_share_of_another_value_than_committed_to() -> None:
     """Sealed as it should be, but not the number whose point was posted."""
 
     def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
-        from hubbub.gopa.protocol.masks import SEALED, Share, seal
+        from hubbub.gopa.protocol.sealed_shares import SEALED, Share, seal
 
         victim = public.net.picks[party.place][0]
         key = party.secrets.key(public.agreement.run, "seal")

@@ -15,10 +15,11 @@ from hubbub.gopa.in_process import run as run_together
 from hubbub.gopa.privacy.calibration import plan
 from hubbub.gopa.protocol import party, public_state, verifier
 from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.log_chain import chain_hash, close_line
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.topology import Net
-from hubbub.gopa.protocol.wire import chain_hash, close_line, pack, sign_message
+from hubbub.gopa.protocol.wire import pack, sign_message
 from tests.gopa.cast import cast, run, small, values
 
 

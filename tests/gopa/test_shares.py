@@ -18,10 +18,11 @@ from hubbub.gopa.crypto.ristretto import ORDER, G, base, minus, plus, random_sca
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.protocol import masks, topology
 from hubbub.gopa.protocol.faults import Refused
-from hubbub.gopa.protocol.masks import MaskContext, Opening, OpeningClaim, Share
+from hubbub.gopa.protocol.masks import MaskContext, Opening, OpeningClaim
 from hubbub.gopa.protocol.phases import share
 from hubbub.gopa.protocol.phases.dropout_recovery import LogarithmClaim
 from hubbub.gopa.protocol.phases.reveal import packed_reveal, parse_reveal
+from hubbub.gopa.protocol.sealed_shares import SEALED, Share, seal, unseal
 from hubbub.gopa.protocol.wire import pack
 from tests.gopa.cast import cast, run, values
 
@@ -174,16 +175,16 @@ def test_masks_differ_by_run_log_pair_and_use() -> None:
 
 def test_a_seal_opens_for_its_holder_and_its_dealers_name_only() -> None:
     shared, share = base(random_scalar()), Share(5, ORDER - 1)
-    sealed = masks.seal(VIEW, 1, 2, shared, share)
-    assert len(sealed) == masks.SEALED
-    assert masks.unseal(VIEW, 1, 2, shared, sealed) == share
+    sealed = seal(VIEW, 1, 2, shared, share)
+    assert len(sealed) == SEALED
+    assert unseal(VIEW, 1, 2, shared, sealed) == share
     wrong = [
-        masks.unseal(VIEW, 2, 1, shared, sealed),
-        masks.unseal(VIEW, 1, 3, shared, sealed),
-        masks.unseal(VIEW, 1, 2, base(7), sealed),
-        masks.unseal(MaskContext(b"r" * 32, VIEW.hash), 1, 2, shared, sealed),
-        masks.unseal(VIEW, 1, 2, shared, sealed[:-1] + bytes([sealed[-1] ^ 1])),
-        masks.unseal(VIEW, 1, 2, shared, b""),
+        unseal(VIEW, 2, 1, shared, sealed),
+        unseal(VIEW, 1, 3, shared, sealed),
+        unseal(VIEW, 1, 2, base(7), sealed),
+        unseal(MaskContext(b"r" * 32, VIEW.hash), 1, 2, shared, sealed),
+        unseal(VIEW, 1, 2, shared, sealed[:-1] + bytes([sealed[-1] ^ 1])),
+        unseal(VIEW, 1, 2, shared, b""),
     ]
     assert wrong == [None] * len(wrong)
 

@@ -40,12 +40,13 @@ The network around it (``hubbub gopa board | party`` on the command line):
 - ``Host``: one or many parties against a board, in the same process or over an ``HttpLink``; ``Diary``: what they wrote
 - ``network.charge_from``: what a party pays before a line leaves; ``CertificateSheet``: a certificate for people
 
-Inside the protocol: ``wire`` (lines), ``public_state`` and ``party_secrets`` (what is known), ``topology`` (picks),
-``masks``, and ``phases``: each phase in one module, with its message, what a party says, and how it is folded.
+Inside the protocol: ``wire`` and ``log_chain`` (lines), ``public_state`` and ``party_secrets`` (what is known),
+``topology`` (picks), ``masks``, ``sealed_shares``, and ``phases``: each phase in one module, with its message, what a
+party says, and how it is folded.
 
 Inside the proofs: ``framing`` (what is hashed), ``proof_shape`` (where bits lie), ``secret_streams`` (from a seed),
-``scalar_vectors``, ``quadratic``, ``inner_product`` (Bulletproofs),
-``point_equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if it was built).
+``scalar_vectors``, ``quadratic``, ``inner_product`` (Bulletproofs), ``point_equations`` (what a verifier adds up),
+``multi_scalar`` (sums of public points, by C code if it was built).
 """
 
 from hubbub.gopa import in_process

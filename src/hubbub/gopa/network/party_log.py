@@ -19,9 +19,9 @@ from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import split_phases
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Identity
+from hubbub.gopa.protocol.log_chain import first_hash
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import PublicState
-from hubbub.gopa.protocol.wire import first_hash
 from hubbub.gopa.quantities.grid import are_rounded_from, round_to_steps
 from hubbub.terms import EmptyInput, MissingParameter, RequestChanged
 

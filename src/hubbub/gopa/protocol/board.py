@@ -16,18 +16,8 @@ from typing import Self
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.wire import (
-    ORDER,
-    Close,
-    chain_hash,
-    close_line,
-    first_hash,
-    is_authentic,
-    last_phase,
-    next_phase,
-    parse_close,
-    parse_message,
-)
+from hubbub.gopa.protocol.log_chain import Close, chain_hash, close_line, first_hash, parse_close
+from hubbub.gopa.protocol.wire import ORDER, is_authentic, last_phase, next_phase, parse_message
 from hubbub.terms import OutOfRange
 
 

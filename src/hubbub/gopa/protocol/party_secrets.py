@@ -10,8 +10,8 @@ from hubbub.gopa.crypto.bit_proof import BitInputs
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.masks import Opening, Share
-from hubbub.gopa.protocol.public_state import PublicState
+from hubbub.gopa.protocol.masks import Opening
+from hubbub.gopa.protocol.sealed_shares import Share
 from hubbub.gopa.protocol.wire import Body, pack
 
 _NOTHING = Opening((), 0)
@@ -66,9 +66,3 @@ class PartyLeaves(Exception):
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
-
-
-def require_inside(mine: Secrets, public: PublicState) -> None:
-    """A party that is out has nothing more to say."""
-    if mine.place not in public.members:
-        raise PartyLeaves(Fault.NOT_INVITED)

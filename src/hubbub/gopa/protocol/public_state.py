@@ -17,9 +17,9 @@ from hubbub.gopa.privacy.calibration import Achieved, RunPlan
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Abort, Fault, Named
 from hubbub.gopa.protocol.identities import Member
+from hubbub.gopa.protocol.log_chain import Close
 from hubbub.gopa.protocol.masks import MaskContext, Opening
 from hubbub.gopa.protocol.topology import Net
-from hubbub.gopa.protocol.wire import Close
 
 if TYPE_CHECKING:
     from hubbub.gopa.protocol.phases.join import Join

@@ -15,21 +15,10 @@ from dataclasses import replace
 
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
+from hubbub.gopa.protocol.log_chain import Close, chain_hash, first_hash, is_vouched, parse_close
 from hubbub.gopa.protocol.phases.rules import rules_of
 from hubbub.gopa.protocol.public_state import Inputs, PublicState, end_run
-from hubbub.gopa.protocol.wire import (
-    Close,
-    Message,
-    chain_hash,
-    first_hash,
-    is_authentic,
-    is_vouched,
-    last_phase,
-    next_phase,
-    parse_close,
-    parse_message,
-    previous_phase,
-)
+from hubbub.gopa.protocol.wire import Message, is_authentic, last_phase, next_phase, parse_message, previous_phase
 from hubbub.terms import MissingParameter, OutOfRange
 
 

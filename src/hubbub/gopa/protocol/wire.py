@@ -5,9 +5,7 @@
 ``run`` is the hash of the agreement, ``party`` a place on the roster, ``head`` the last close that its author saw (the
 log's hash and the board's signature over it, so that a message from a forked log carries its own proof), and ``body``
 what the phase asks for. Bytes are base64url without padding; there are no fractions. A phase has one message per party,
-so that phase and party are its number. The board's own lines are closes:
-
-    {"close":"join","hash":"...","run":"...","sig":"..."}
+so that phase and party are its number. The board's own lines are in ``log_chain``.
 
 Nothing here trusts its input: whatever comes, the answer is a message or ``Refused`` with a ``Fault``.
 """
@@ -16,7 +14,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ from typing import Any, NoReturn
 from hubbub.durable import canonical_json
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
-from hubbub.gopa.protocol.identities import SIGNATURE, Identity, Member
+from hubbub.gopa.protocol.identities import SIGNATURE, Identity
 
 PHASES = ("join", "nonce", "share", "complain", "cut", "reveal", "confirm")
 REPAIRS = 1 << 14  # names of rounds of repair; how many of them a run has, follows from its plan (``last_phase``)
@@ -47,20 +44,6 @@ class Message:
     head: bytes
     body: Body
     line: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    """The board's word that a phase is over and what the log's hash was then."""
-
-    phase: str
-    hash: bytes
-    signature: bytes
-
-    @property
-    def head(self) -> bytes:
-        """What messages of the next phase carry."""
-        return self.hash + self.signature
 
 
 # ---------------------------------------------------------------- phases
@@ -85,7 +68,7 @@ def previous_phase(phase: str) -> str | None:
     return _NAMES[ORDER[phase] - 1] if ORDER[phase] else None
 
 
-def _has_phase(agreement: Agreement, phase: object) -> bool:
+def has_phase(agreement: Agreement, phase: object) -> bool:
     """Whether a run has a phase of this name."""
     return isinstance(phase, str) and ORDER.get(phase, len(ORDER)) <= ORDER[last_phase(agreement)]
 
@@ -141,12 +124,12 @@ def sign_message(agreement: Agreement, identity: Identity, phase: str, head: byt
 
 def parse_message(agreement: Agreement, line: object) -> Message:
     """The message that a line is, if its form is right."""
-    document = _read_document(
+    document = read_document(
         line, max(message_limit(agreement, "share"), message_limit(agreement, "repair-1")), _FIELDS
     )
     assert isinstance(line, bytes)
     party, phase, body = document["party"], document["phase"], document["body"]
-    if type(party) is not int or not _has_phase(agreement, phase) or not isinstance(body, dict):
+    if type(party) is not int or not has_phase(agreement, phase) or not isinstance(body, dict):
         raise Refused(Fault.MALFORMED)
     if not 0 <= party < len(agreement.roster):
         raise Refused(Fault.UNKNOWN_PARTY)
@@ -165,7 +148,8 @@ def is_authentic(agreement: Agreement, message: Message) -> bool:
     return agreement.roster[message.party].signed(statement, unpack(tail[8:-2].decode(), SIGNATURE))
 
 
-def _read_document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
+def read_document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
+    """The fields of a line; refused unless it has these and no others, in their one spelling."""
     if not isinstance(line, bytes):
         raise Refused(Fault.MALFORMED)
     if len(line) > most:
@@ -181,44 +165,3 @@ def _read_document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
 
 def _no_number(text: str) -> NoReturn:
     raise Refused(Fault.MALFORMED)
-
-
-# ---------------------------------------------------------------- the board's lines
-
-
-def chain_hash(previous: bytes, line: bytes) -> bytes:
-    """The log's hash after one more entry."""
-    return hashlib.sha256(previous + line).digest()
-
-
-def first_hash(agreement: Agreement) -> bytes:
-    """The log's hash before the first entry."""
-    return hashlib.sha256(b"hubbub gopa log 1\n" + agreement.run).digest()
-
-
-def close_line(agreement: Agreement, board: Identity, phase: str, value: bytes) -> bytes:
-    """The board's line that ends a phase."""
-    mark = board.sign(_close_statement(agreement, phase, value))
-    return canonical_json({"close": phase, "hash": pack(value), "run": pack(agreement.run), "sig": pack(mark)}).encode()
-
-
-def parse_close(agreement: Agreement, line: object) -> Close:
-    """The close that a line is, if the board signed it for this run."""
-    document = _read_document(line, 1024, {"close", "hash", "run", "sig"})
-    phase, value, mark = document["close"], unpack(document["hash"], 32), unpack(document["sig"], SIGNATURE)
-    if not _has_phase(agreement, phase):
-        raise Refused(Fault.MALFORMED)
-    if unpack(document["run"], 32) != agreement.run:
-        raise Refused(Fault.OTHER_RUN)
-    if not is_vouched(agreement, phase, value + mark):
-        raise Refused(Fault.BAD_SIGNATURE)
-    return Close(phase, value, mark)
-
-
-def is_vouched(agreement: Agreement, phase: str, head: bytes) -> bool:
-    """Whether the board signed that the log had this hash when it closed this phase."""
-    return Member("board", agreement.board).signed(_close_statement(agreement, phase, head[:32]), head[32:])
-
-
-def _close_statement(agreement: Agreement, phase: str, value: bytes) -> bytes:
-    return b"close\n" + agreement.run + phase.encode() + b"\n" + value

@@ -18,8 +18,8 @@ from hubbub.gopa.crypto.multi_scalar import combine
 from hubbub.gopa.crypto.ristretto import ORDER
 from hubbub.gopa.crypto.schnorr import prove_same, verify_same
 from hubbub.gopa.protocol.faults import Fault, Refused
-from hubbub.gopa.protocol.masks import Opening, edge_mask, shared_point, sum_openings, unseal
-from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work, require_inside
+from hubbub.gopa.protocol.masks import Opening, edge_mask, shared_point, sum_openings
+from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work
 from hubbub.gopa.protocol.phases.folding import (
     Faults,
     Messages,
@@ -28,8 +28,10 @@ from hubbub.gopa.protocol.phases.folding import (
     parse_messages,
     proof_context,
 )
+from hubbub.gopa.protocol.phases.nonce import require_inside
 from hubbub.gopa.protocol.phases.share import redo_work, valid_share
 from hubbub.gopa.protocol.public_state import PublicState, end_run
+from hubbub.gopa.protocol.sealed_shares import unseal
 from hubbub.gopa.protocol.wire import Body, pack, read_fields, unpack
 from hubbub.terms import OutOfRange
 

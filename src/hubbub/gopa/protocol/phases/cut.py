@@ -53,12 +53,6 @@ def require_crowd(mine: Secrets, public: PublicState, members: frozenset[int]) -
         raise PartyLeaves(Fault.CROWD_TOO_THIN)
 
 
-def require_signatures(public: PublicState) -> None:
-    """A party's own check, in the phase after, that a quorum has signed."""
-    if len(public.signers) < public.agreement.plan.quorum:
-        raise PartyLeaves(Fault.NO_QUORUM)
-
-
 # ---------------------------------------------------------------- how everybody folds it
 
 

@@ -24,12 +24,14 @@ from hubbub.gopa.crypto.point_equations import Equation, random_weight
 from hubbub.gopa.crypto.ristretto import decode_scalar, encode_scalar
 from hubbub.gopa.crypto.shamir import recover_secret
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
-from hubbub.gopa.protocol.masks import OpeningClaim, Share, self_mask, shared_point, sum_openings
+from hubbub.gopa.protocol.masks import OpeningClaim, self_mask, shared_point, sum_openings
 from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work
-from hubbub.gopa.protocol.phases.cut import require_crowd, require_signatures
+from hubbub.gopa.protocol.phases.cut import require_crowd
 from hubbub.gopa.protocol.phases.folding import Messages
+from hubbub.gopa.protocol.phases.reveal import require_signatures
 from hubbub.gopa.protocol.phases.share import edge_opening, redo_work, self_mask_seed, valid_share
 from hubbub.gopa.protocol.public_state import FIRST, Mended, PublicState, Result, Wanted, end_run
+from hubbub.gopa.protocol.sealed_shares import Share
 from hubbub.gopa.protocol.wire import Body, pack, read_fields, unpack
 
 # ---------------------------------------------------------------- the message

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hubbub.gopa.crypto.framing import frame_parts
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work, require_inside
+from hubbub.gopa.protocol.party_secrets import PartyLeaves, Secrets, Speech, Work
 from hubbub.gopa.protocol.phases.folding import Messages, end_if_too_few, exclude_parties, parse_messages
 from hubbub.gopa.protocol.phases.join import derive_nonce, nonce_mark
 from hubbub.gopa.protocol.public_state import PublicState
@@ -32,6 +32,12 @@ def say_nonce(mine: Secrets, public: PublicState, work: Work | None) -> Speech:
     """The nonce, now that everybody is bound."""
     require_inside(mine, public)
     return packed_nonce(derive_nonce(mine, public.agreement.run)), work
+
+
+def require_inside(mine: Secrets, public: PublicState) -> None:
+    """A party that is out has nothing more to say."""
+    if mine.place not in public.members:
+        raise PartyLeaves(Fault.NOT_INVITED)
 
 
 def fold_nonce(state: PublicState, messages: Messages) -> PublicState:

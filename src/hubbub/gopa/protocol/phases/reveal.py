@@ -14,8 +14,8 @@ from hubbub.gopa.crypto.point_equations import Equation, all_hold, random_weight
 from hubbub.gopa.crypto.ristretto import ORDER, decode_scalar, encode_scalar
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.masks import Opening, OpeningClaim, sum_openings
-from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work
-from hubbub.gopa.protocol.phases.cut import require_crowd, require_signatures
+from hubbub.gopa.protocol.party_secrets import PartyLeaves, Secrets, Speech, Work
+from hubbub.gopa.protocol.phases.cut import require_crowd
 from hubbub.gopa.protocol.phases.folding import Messages, exclude_parties, parse_messages
 from hubbub.gopa.protocol.phases.share import redo_work
 from hubbub.gopa.protocol.public_state import PublicState, end_run
@@ -49,6 +49,12 @@ def say_reveal(mine: Secrets, public: PublicState, work: Work | None) -> Speech:
     current = redo_work(mine, public, work)
     edges = [mask for other, mask in current.edges.items() if other in public.members]
     return packed_reveal(sum_openings([current.input, current.own, *edges], public.width)), current
+
+
+def require_signatures(public: PublicState) -> None:
+    """A party's own check that a quorum has signed in the phase before."""
+    if len(public.signers) < public.agreement.plan.quorum:
+        raise PartyLeaves(Fault.NO_QUORUM)
 
 
 # ---------------------------------------------------------------- how everybody folds it

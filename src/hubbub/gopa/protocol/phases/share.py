@@ -15,8 +15,8 @@ from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, base, is_point
 from hubbub.gopa.crypto.shamir import DegreeClaim, deal_shares, dual_word
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.masks import SEALED, Opening, Share, edge_mask, seal, self_mask, shared_point, unseal
-from hubbub.gopa.protocol.party_secrets import PartyLeaves, Secrets, Speech, Work, require_inside
+from hubbub.gopa.protocol.masks import Opening, edge_mask, self_mask, shared_point
+from hubbub.gopa.protocol.party_secrets import PartyLeaves, Secrets, Speech, Work
 from hubbub.gopa.protocol.phases.folding import (
     Messages,
     end_if_too_few,
@@ -34,7 +34,9 @@ from hubbub.gopa.protocol.phases.input_proofs import (
     vector_fits,
 )
 from hubbub.gopa.protocol.phases.join import bind_bits
+from hubbub.gopa.protocol.phases.nonce import require_inside
 from hubbub.gopa.protocol.public_state import PublicState
+from hubbub.gopa.protocol.sealed_shares import SEALED, Share, seal, unseal
 from hubbub.gopa.protocol.wire import Body, pack, read_fields, unpack
 
 _OWN_FIELDS = ("own", "seed", "edges", "selves", "keys", "sealed")
