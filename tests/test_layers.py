@@ -195,7 +195,7 @@ def test_an_allowed_import_passes(module: str, source: str) -> None:
 # ---------------------------------------------------------------- one way to disk
 
 TO_DISK = {  # who may do by itself what durable does, and why
-    ("hubbub.gopa.protocol.party_messages", "sorts the keys of JSON"): "private records keep the spelling they had",
+    ("hubbub.gopa.protocol.party_secrets", "sorts the keys of JSON"): "private records keep the spelling they had",
     (
         "hubbub.publish.anonymize.manifest",
         "sorts the keys of JSON",

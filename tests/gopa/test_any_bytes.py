@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hubbub.gopa import Sensitivity
 from hubbub.gopa.in_process import RunResult
-from hubbub.gopa.protocol import board, certificate, party, public_state, wire
+from hubbub.gopa.protocol import board, certificate, log_chain, party, public_state, verifier, wire
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Post, Reply, Shut
 from hubbub.gopa.protocol.faults import Fault, Refused
@@ -94,16 +94,16 @@ def test_the_verifier_folds_any_lines(told: RunResult, data: st.DataObject, chap
     after = refolded(told, state, lines)
     assert isinstance(after, PublicState) and after.abort is None
     assert after.inside == told.states[chapter + 1].inside if chapter + 1 < len(told.states) else after.result
-    raw = public_state.step(state, data.draw(st.lists(st.binary(max_size=60), max_size=3)))
+    raw = verifier.step(state, data.draw(st.lists(st.binary(max_size=60), max_size=3)))
     assert raw.abort is not None and raw.abort.fault is Fault.BAD_LOG
 
 
 def refolded(told: RunResult, state: PublicState, lines: list[bytes]) -> PublicState:
     chain = state.chain
     for line in lines:
-        chain = wire.chain_hash(chain, line)
-    mark = wire.close_line(told.board.agreement, told.board.identity, state.phase, chain)
-    return public_state.step(state, [*lines, mark])
+        chain = log_chain.chain_hash(chain, line)
+    mark = log_chain.close_line(told.board.agreement, told.board.identity, state.phase, chain)
+    return verifier.step(state, [*lines, mark])
 
 
 @QUICK
@@ -159,7 +159,7 @@ def strange(data: st.DataObject, body: dict[str, Any]) -> dict[str, Any]:
 @QUICK
 @given(line=st.binary(max_size=400) | st.text(max_size=200).map(str.encode))
 def test_parsing_gives_a_message_or_a_code(told: RunResult, line: bytes) -> None:
-    for parse in (wire.parse_message, wire.parse_close):
+    for parse in (wire.parse_message, log_chain.parse_close):
         with pytest.raises(Refused):
             parse(told.board.agreement, line)
 
@@ -170,7 +170,7 @@ def test_what_is_not_even_a_line_is_refused(told: RunResult, line: object) -> No
         wire.parse_message(told.board.agreement, line)
     state, reply = board.step(board_at(told, 0), Post(line))  # type: ignore[arg-type]
     assert not reply.taken and len(state.posted) == 0
-    assert public_state.step(told.states[0], [line]).abort is not None  # type: ignore[list-item]
+    assert verifier.step(told.states[0], [line]).abort is not None  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("phase", wire.PHASES)

@@ -12,12 +12,13 @@ import pytest
 from hubbub.gopa.crypto import bit_proof
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encode_scalar, minus, plus, times
 from hubbub.gopa.in_process import Cheat, RunResult
-from hubbub.gopa.protocol import board, party
-from hubbub.gopa.protocol import complaints as blame
+from hubbub.gopa.protocol import board, party, verifier
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.masks import shared_point
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.phases import proof_context
+from hubbub.gopa.protocol.phases.complaints import make_complaint
+from hubbub.gopa.protocol.phases.folding import proof_context
+from hubbub.gopa.protocol.phases.input_proofs import public_coins
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack, sign_message, unpack
 from tests.gopa.cast import Change, cast, faults, flipped, honest_finish, instead, resigned, run, values
@@ -93,17 +94,16 @@ def test_withholding_a_nonce_moves_no_pick_of_anybody_else() -> None:
     secrets = [party.start(who.agreement, one, value) for one, value in zip(who.identities, values(), strict=True)]
     picks = []
     for drops in (set(), {CHEAT}):
-        from hubbub.gopa.protocol import public_state
         from hubbub.gopa.protocol.board import Post, Shut
 
-        log, state, crowd = board.open_board(who.agreement, who.board), public_state.start(who.agreement), list(secrets)
+        log, state, crowd = board.open_board(who.agreement, who.board), verifier.start(who.agreement), list(secrets)
         for phase in ("join", "nonce"):
             for place, one in enumerate(crowd):
                 if phase == "join" or place not in drops:
                     crowd[place], lines = party.step(one, state)
                     log, _ = board.step(log, Post(lines[0]))
             log, _ = board.step(log, Shut())
-            state = public_state.step(state, log.chapters[-1])
+            state = verifier.step(state, log.chapters[-1])
         picks.append(state.net.picks)
     for place in set(range(7)) - {CHEAT}:
         assert picks[0][place] == picks[1][place]
@@ -147,7 +147,7 @@ def test_noise_changed_after_the_coins(by: int) -> None:
 def test_bits_bound_anew_after_the_coins() -> None:
     def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
         again = bit_proof.bind(public.agreement.shape, party.secrets.values, bytes(32))
-        shown = bit_proof.prove(again, public.coins(party.place), proof_context(public, party.place, "share"))
+        shown = bit_proof.prove(again, public_coins(public, party.place), proof_context(public, party.place, "share"))
         return {
             **body,
             "statement": pack(b"".join(shown.statement.points)),
@@ -202,7 +202,7 @@ def test_a_proof_of_another_run_or_phase(where: str) -> None:
         other = replace(mine, run=bytes(32)) if where == "run" else replace(mine, phase="linked")
         bound = party.work.bound if party.work else None
         assert bound is not None
-        shown = bit_proof.prove(bound, public.coins(party.place), other)
+        shown = bit_proof.prove(bound, public_coins(public, party.place), other)
         return {**body, "statement": pack(b"".join(shown.statement.points)), "proof": pack(shown.proof)} | {
             "vector": pack(plus(*shown.statement.points))
         }
@@ -269,7 +269,7 @@ def test_a_sealed_share_of_another_value_than_committed_to() -> None:
     """Sealed as it should be, but not the number whose point was posted."""
 
     def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
-        from hubbub.gopa.protocol.masks import SEALED, Share, seal
+        from hubbub.gopa.protocol.sealed_shares import SEALED, Share, seal
 
         victim = public.net.picks[party.place][0]
         key = party.secrets.key(public.agreement.run, "seal")
@@ -278,7 +278,7 @@ def test_a_sealed_share_of_another_value_than_committed_to() -> None:
             party.place,
             victim,
             shared_point(key, public.joins[victim].seal_key),
-            Share(5, 7).encoded(),
+            Share(5, 7),
         )
         return {**body, "sealed": pack(wrong + unpack(body["sealed"])[SEALED:])}
 
@@ -353,7 +353,7 @@ def complaining(about: int, kind: str, *, proof: Callable[[bytes], bytes] = lamb
         secret = party.secrets.key(public.agreement.run, kind)
         join = public.joins[about]
         shared = shared_point(secret, join.mask_key if kind == "mask" else join.seal_key)
-        made = blame.make_complaint(public, party.place, about, kind, secret, shared)
+        made = make_complaint(public, party.place, about, kind, secret, shared)
         item = [about, kind, pack(made.shared), pack(proof(made.proof))]
         return [resigned(party, public, {"complaints": [item]})]
 
@@ -551,9 +551,8 @@ def test_parameters_changed_in_the_middle_of_a_run() -> None:
     honest_finish(told, {CHEAT})
     assert (Fault.OTHER_RUN, CHEAT) in {(reply.fault, reply.party) for reply in told.refusals}
     one = party.start(who.agreement, who.identities[0], [1])
-    from hubbub.gopa.protocol import public_state
 
-    stopped, lines = party.step(one, public_state.start(other))
+    stopped, lines = party.step(one, verifier.start(other))
     assert lines == () and stopped.stopped is not None and stopped.stopped.fault is Fault.OTHER_RUN
 
 

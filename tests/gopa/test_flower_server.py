@@ -17,7 +17,7 @@ from hubbub.gopa.in_process import People
 from hubbub.gopa.network import flower_client
 from hubbub.gopa.network.flower_client import _Client, _Limits, _train_update
 from hubbub.gopa.network.flower_server import Workflow
-from hubbub.gopa.protocol import board, public_state
+from hubbub.gopa.protocol import board, verifier
 from hubbub.gopa.protocol.board import Post, Shut
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.public_state import PublicState
@@ -58,7 +58,7 @@ def served(
     who: People, crowd: Sequence[_Client], named: Name = lambda phase: phase, until: str = ""
 ) -> tuple[PublicState, dict[str, bytes]]:
     """A round as the server would run it, under the names that it gives to stages; and what the first client said."""
-    log, state = board.open_board(who.agreement, who.board), public_state.start(who.agreement)
+    log, state = board.open_board(who.agreement, who.board), verifier.start(who.agreement)
     fresh: Sequence[bytes] = ()
     said: dict[str, bytes] = {}
     while not state.over and state.phase != until:
@@ -71,7 +71,7 @@ def served(
                 said[state.phase] = line
             log, _ = board.step(log, Post(line))
         log, _ = board.step(log, Shut())
-        fresh, state = log.chapters[-1], public_state.step(state, log.chapters[-1])
+        fresh, state = log.chapters[-1], verifier.step(state, log.chapters[-1])
     return state, said
 
 

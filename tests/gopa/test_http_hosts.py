@@ -22,12 +22,13 @@ from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Before, Diary, earlier_input
 from hubbub.gopa.network.party_runner import RunOutcome
 from hubbub.gopa.network.reveal_charge import charge_from
-from hubbub.gopa.protocol import board, certificate, public_state
+from hubbub.gopa.protocol import board, certificate, verifier
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import input_blinders
 from hubbub.gopa.protocol.phase_clock import Clock, expected_speakers
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import PHASES, parse_message
 from hubbub.gopa.quantities.grid import are_rounded_from, round_to_steps
 from hubbub.ledger import Account, Ledger
@@ -367,10 +368,10 @@ def test_the_input_of_an_earlier_run_is_found_again_in_diary_and_log(who: People
     assert found == Before(one.secrets.values, input_blinders(one, _after_nonces(who, log)))
 
 
-def _after_nonces(who: People, log: bytes) -> public_state.PublicState:
-    state = public_state.start(who.agreement)
+def _after_nonces(who: People, log: bytes) -> PublicState:
+    state = verifier.start(who.agreement)
     for chapter in list(certificate.split_phases(log.split(b"\n")[1:]))[:2]:
-        state = public_state.step(state, chapter)
+        state = verifier.step(state, chapter)
     return state
 
 

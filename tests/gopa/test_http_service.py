@@ -18,7 +18,7 @@ from hubbub.gopa.in_process import People
 from hubbub.gopa.network.board_http import app
 from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.network.board_server import Keeper
-from hubbub.gopa.protocol import party, public_state
+from hubbub.gopa.protocol import party, verifier
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.terms import OutOfRange, SourceUnavailable
 from tests.gopa.cast import cast, run, values
@@ -44,7 +44,7 @@ async def asked(who: People, folder: Path, *, largest: int = 1 << 20) -> AsyncIt
 
 
 def joined(who: People, place: int = 0) -> bytes:
-    _, lines = party.step(party.start(who.agreement, who.identities[place], [1]), public_state.start(who.agreement))
+    _, lines = party.step(party.start(who.agreement, who.identities[place], [1]), verifier.start(who.agreement))
     return lines[0]
 
 

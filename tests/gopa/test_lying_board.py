@@ -13,13 +13,13 @@ import pytest
 from hubbub.gopa.in_process import People, RunResult, people
 from hubbub.gopa.in_process import run as run_together
 from hubbub.gopa.privacy.calibration import plan
-from hubbub.gopa.protocol import party
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import party, public_state, verifier
 from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.log_chain import chain_hash, close_line
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.topology import Net
-from hubbub.gopa.protocol.wire import chain_hash, close_line, pack, sign_message
+from hubbub.gopa.protocol.wire import pack, sign_message
 from tests.gopa.cast import cast, run, small, values
 
 
@@ -30,7 +30,7 @@ class Liar:
         self.who = who
         given = zip(who.identities, values(), strict=True)
         self.crowd = list(parties or [party.start(who.agreement, one, value) for one, value in given])
-        self.states: dict[str, PublicState] = {"all": public.start(who.agreement)}
+        self.states: dict[str, PublicState] = {"all": verifier.start(who.agreement)}
         self.lines: dict[int, tuple[bytes, ...]] = {}
 
     def posted(self, audience: str, places: Sequence[int]) -> None:
@@ -44,7 +44,7 @@ class Liar:
         for line in lines:
             chain = chain_hash(chain, line)
         mark = close_line(self.who.agreement, self.who.board, state.phase, chain)
-        self.states[audience] = public.step(state, [*lines, mark])
+        self.states[audience] = verifier.step(state, [*lines, mark])
 
     def said(self, places: Sequence[int]) -> list[bytes]:
         return [line for place in places for line in self.lines[place]]
@@ -228,9 +228,9 @@ def test_a_close_that_does_not_fit_the_log_ends_it(told: RunResult) -> None:
         (b"",),
     ]
     for lines in wrong:
-        state = public.step(start, lines)
+        state = verifier.step(start, lines)
         assert state.abort is not None and state.abort.fault is Fault.BAD_LOG
-    assert public.step(start, chapter).abort is None
+    assert verifier.step(start, chapter).abort is None
 
 
 def test_a_message_with_an_invented_head_is_no_fork(told: RunResult) -> None:
@@ -252,7 +252,7 @@ def lied(told: RunResult, chapter: int, place: int, line: bytes) -> PublicState:
     for entry in lines:
         chain = chain_hash(chain, entry)
     phase = told.states[chapter].phase
-    return public.step(
+    return verifier.step(
         told.states[chapter], [*lines, close_line(told.board.agreement, told.board.identity, phase, chain)]
     )
 
@@ -266,8 +266,8 @@ def test_old_messages_in_a_new_phase_are_passed_over_and_blame_nobody(told: RunR
 def test_a_party_whose_picks_were_dropped_on_purpose_is_not_in_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """A board that saw the graph leaves out just the picks of its victim. If it were in, it would refuse by itself."""
     sparse = replace(small(picks=3), share_threshold=Fraction(1, 2), survivors=4, quorum=4, corrupted=0)
-    enough = public._achieved_privacy(small(), 7, 7)
-    monkeypatch.setattr(public, "_achieved_privacy", lambda *_: enough)
+    enough = public_state._achieved_privacy(small(), 7, 7)
+    monkeypatch.setattr(public_state, "_achieved_privacy", lambda *_: enough)
     monkeypatch.setattr(Net, "core", lambda self, members, least: tuple(members))
     liar = Liar(cast(planned=sparse))
     liar.together("complain")
@@ -279,7 +279,7 @@ def test_a_party_whose_picks_were_dropped_on_purpose_is_not_in_the_cut(monkeypat
     victim, lines = party.step(liar.crowd[VICTIM], liar.states["all"])
     assert lines == () and victim.stopped is not None and victim.stopped.fault is Fault.CROWD_TOO_THIN
     monkeypatch.undo()
-    monkeypatch.setattr(public, "_achieved_privacy", lambda *_: enough)
+    monkeypatch.setattr(public_state, "_achieved_privacy", lambda *_: enough)
     liar.states["all"] = before
     liar.close("all", said)
     assert VICTIM not in liar.states["all"].inside
@@ -316,7 +316,7 @@ def test_every_order_of_posts_gives_the_same_members(told: RunResult) -> None:
         chain = told.states[0].chain
         for entry in order:
             chain = chain_hash(chain, entry)
-        state = public.step(
+        state = verifier.step(
             told.states[0], [*order, close_line(told.board.agreement, told.board.identity, "join", chain)]
         )
         assert state.inside == told.states[1].inside
@@ -334,8 +334,8 @@ def test_whoever_is_hidden_nobody_is_counted_without_a_crowd(monkeypatch: pytest
     If it were counted, its noise would be counted for a sum that it is not part of.
     """
     planned = plan(1, Fraction(1, 2), 40, 1, 0.4)
-    enough = public._achieved_privacy(planned, 40, 40)  # so small and sparse a graph would be refused
-    monkeypatch.setattr(public, "_achieved_privacy", lambda *_: enough)
+    enough = public_state._achieved_privacy(planned, 40, 40)  # so small and sparse a graph would be refused
+    monkeypatch.setattr(public_state, "_achieved_privacy", lambda *_: enough)
     sparse = replace(planned, degree=6, share_threshold=Fraction(1, 6))
     who = people(40, planned=sparse)
     hidden: set[int] = set()

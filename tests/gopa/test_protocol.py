@@ -15,11 +15,11 @@ from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
-from hubbub.gopa.protocol import board, certificate, party, public_state
+from hubbub.gopa.protocol import board, certificate, party, public_state, verifier
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.party_messages import prove_inputs
+from hubbub.gopa.protocol.phases.input_proofs import prove_inputs
 from hubbub.gopa.protocol.public_state import Inputs
 from hubbub.gopa.protocol.wire import PHASES
 from hubbub.terms import LedgerDamaged, MissingParameter, Neighbours, OutOfRange, RequestChanged, Unreadable
@@ -198,7 +198,7 @@ def starts(agreed: Agreement, told: RunResult, folder: Path) -> list[Callable[[I
             Host(diary, (), HttpLink("http://127.0.0.1:9"), earlier=earlier)
 
     return [
-        lambda earlier: public_state.start(agreed, earlier=earlier),
+        lambda earlier: verifier.start(agreed, earlier=earlier),
         lambda earlier: certificate.verify([agreed.text().encode()], earlier=earlier),
         lambda earlier: Keeper(agreed, told.board.identity, folder / "log", earlier=earlier),
         host,
@@ -217,7 +217,7 @@ def test_inputs_count_for_the_run_they_came_from_and_for_no_other(plain: RunResu
     assert not (tmp_path / "log").exists()
     with pytest.raises(OutOfRange, match="rests on those of none"):
         starts(plain.public.agreement, plain, tmp_path)[way](right)
-    assert public_state.start(agreed, earlier=right).earlier is right
+    assert verifier.start(agreed, earlier=right).earlier is right
 
 
 def replace_people(told: RunResult, **changes: object) -> People:

@@ -16,8 +16,14 @@ from hubbub.gopa.crypto import shamir
 from hubbub.gopa.crypto.point_equations import Equation, all_hold
 from hubbub.gopa.crypto.ristretto import ORDER, G, base, minus, plus, random_scalar
 from hubbub.gopa.crypto.secret_streams import Stream
-from hubbub.gopa.protocol import masks, phases, topology
-from hubbub.gopa.protocol.masks import LogarithmClaim, MaskContext, Opening, OpeningClaim, Share
+from hubbub.gopa.protocol import masks, topology
+from hubbub.gopa.protocol.faults import Refused
+from hubbub.gopa.protocol.masks import MaskContext, Opening, OpeningClaim
+from hubbub.gopa.protocol.phases import share
+from hubbub.gopa.protocol.phases.dropout_recovery import LogarithmClaim
+from hubbub.gopa.protocol.phases.reveal import packed_reveal, parse_reveal
+from hubbub.gopa.protocol.sealed_shares import SEALED, Share, seal, unseal
+from hubbub.gopa.protocol.wire import pack
 from tests.gopa.cast import cast, run, values
 
 VIEW = MaskContext(bytes(32), bytes(range(32)))
@@ -102,7 +108,7 @@ def test_all_dealers_of_a_phase_are_tested_by_one_word(monkeypatch: pytest.Monke
         drawn.append((count, threshold))
         return shamir.dual_word(count, threshold)
 
-    monkeypatch.setattr(phases, "dual_word", counted)
+    monkeypatch.setattr(share, "dual_word", counted)
     told = run(cast(), values())
     assert told.certificate.complete and drawn == [(told.public.holders, told.public.threshold)]
 
@@ -169,26 +175,33 @@ def test_masks_differ_by_run_log_pair_and_use() -> None:
 
 def test_a_seal_opens_for_its_holder_and_its_dealers_name_only() -> None:
     shared, share = base(random_scalar()), Share(5, ORDER - 1)
-    sealed = masks.seal(VIEW, 1, 2, shared, share.encoded())
-    assert len(sealed) == masks.SEALED
-    data = masks.unseal(VIEW, 1, 2, shared, sealed)
-    assert data is not None and Share.decoded(data) == share
+    sealed = seal(VIEW, 1, 2, shared, share)
+    assert len(sealed) == SEALED
+    assert unseal(VIEW, 1, 2, shared, sealed) == share
     wrong = [
-        masks.unseal(VIEW, 2, 1, shared, sealed),
-        masks.unseal(VIEW, 1, 3, shared, sealed),
-        masks.unseal(VIEW, 1, 2, base(7), sealed),
-        masks.unseal(MaskContext(b"r" * 32, VIEW.hash), 1, 2, shared, sealed),
-        masks.unseal(VIEW, 1, 2, shared, sealed[:-1] + bytes([sealed[-1] ^ 1])),
-        masks.unseal(VIEW, 1, 2, shared, b""),
+        unseal(VIEW, 2, 1, shared, sealed),
+        unseal(VIEW, 1, 3, shared, sealed),
+        unseal(VIEW, 1, 2, base(7), sealed),
+        unseal(MaskContext(b"r" * 32, VIEW.hash), 1, 2, shared, sealed),
+        unseal(VIEW, 1, 2, shared, sealed[:-1] + bytes([sealed[-1] ^ 1])),
+        unseal(VIEW, 1, 2, shared, b""),
     ]
     assert wrong == [None] * len(wrong)
 
 
 @given(data=st.binary(max_size=100))
-def test_any_bytes_are_a_share_and_an_opening_or_none(data: bytes) -> None:
-    for kind in (Share, Opening):
-        found = kind.decoded(data)
-        assert found is None or found.encoded() == data
+def test_any_bytes_are_a_share_or_none(data: bytes) -> None:
+    found = Share.decoded(data)
+    assert found is None or found.encoded() == data
+
+
+@given(data=st.one_of(st.binary(max_size=100), st.binary(min_size=64, max_size=64)))
+def test_any_bytes_are_a_reveal_or_refused(data: bytes) -> None:
+    body = {"masked": pack(data)}
+    try:
+        assert packed_reveal(parse_reveal(body, 1)) == body
+    except Refused:
+        assert len(data) != 64 or max(int.from_bytes(data[at : at + 32], "little") for at in (0, 32)) >= ORDER
 
 
 def test_claims_hold_for_what_opens_and_for_nothing_else() -> None:

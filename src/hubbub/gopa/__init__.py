@@ -30,7 +30,7 @@ The protocol (state machines without input and output: one code for simulator, t
 - ``Agreement``, ``Quantity``, ``Identity``, ``Member``: what all sign before a run, and who they are
 - ``Notice``: an agreement in plain words; ``Consent``: what a party takes part in
 - ``Attempts``, ``Register``: what runs that came to nothing cost a party
-- ``board.step``, ``public_state.step``, ``party.step``: the log, what anybody can work out from it, and one party
+- ``board.step``, ``verifier.step``, ``party.step``: the log, what anybody can work out from it, and one party
 - ``verify(log, agreement=...)``: the ``Certificate`` of a run, checked offline; ``Fault``: every reason for a refusal
 - ``in_process.run``: a whole run in one process, with dropouts and cheats
 
@@ -40,11 +40,13 @@ The network around it (``hubbub gopa board | party`` on the command line):
 - ``Host``: one or many parties against a board, in the same process or over an ``HttpLink``; ``Diary``: what they wrote
 - ``network.charge_from``: what a party pays before a line leaves; ``CertificateSheet``: a certificate for people
 
-Inside the protocol: ``wire`` and ``message_bodies``, ``topology`` (picks), ``masks``, ``complaints``, ``phases``,
-``reveal``, ``dropout_recovery`` (what each phase changes), ``party_messages``, ``party_checks`` (what a party says).
+Inside the protocol: ``wire`` and ``log_chain`` (lines), ``public_state`` and ``party_secrets`` (what is known),
+``topology`` (picks), ``masks``, ``sealed_shares``, and ``phases``: each phase in one module, with its message, what a
+party says, and how it is folded.
 
-Inside the proofs: ``proof_shape``, ``secret_streams`` (from a seed), ``quadratic``, ``inner_product`` (Bulletproofs),
-``point_equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if it was built).
+Inside the proofs: ``framing`` (what is hashed), ``proof_shape`` (where bits lie), ``secret_streams`` (from a seed),
+``scalar_vectors``, ``quadratic``, ``inner_product`` (Bulletproofs), ``point_equations`` (what a verifier adds up),
+``multi_scalar`` (sums of public points, by C code if it was built).
 """
 
 from hubbub.gopa import in_process
@@ -66,7 +68,7 @@ from hubbub.gopa.network.party_runner import Host
 from hubbub.gopa.privacy.calibration import Achieved, RunPlan, achieved, plan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.privacy.trust_comparison import TrustComparison, compare
-from hubbub.gopa.protocol import board, party, public_state
+from hubbub.gopa.protocol import board, party, verifier
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.certificate import Certificate, verify
 from hubbub.gopa.protocol.consent import Consent
@@ -137,13 +139,13 @@ __all__ = [
     "pedersen",
     "plan",
     "plan_over",
-    "public_state",
     "ristretto",
     "schnorr",
     "serve",
     "simulate",
     "sum_of_squares",
     "theorems",
+    "verifier",
     "verify",
     "verify_many",
 ]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from hubbub.gopa.privacy.calibration import RunPlan, plan
 from hubbub.gopa.protocol import board as boards
 from hubbub.gopa.protocol import party as parties
-from hubbub.gopa.protocol import public_state
+from hubbub.gopa.protocol import verifier
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.board import Board, Post, Reply, Shut
 from hubbub.gopa.protocol.certificate import Certificate
@@ -89,7 +89,7 @@ def run(
 ) -> RunResult:
     """The run: ``drops`` says from which phase on a party is silent, ``cheats`` what it posts instead of its lines."""
     agreed = who.agreement
-    board, public = boards.open_board(agreed, who.board), public_state.start(agreed, earlier=earlier)
+    board, public = boards.open_board(agreed, who.board), verifier.start(agreed, earlier=earlier)
     given: Sequence[Sequence[int] | None] = blinders or [None] * len(values)
     crowd = [
         parties.start(agreed, identity, value, earlier=old, consent=Consent.to(agreed))
@@ -121,7 +121,7 @@ class _Stage:
                     self._post(line)
         self.board, _ = boards.step(self.board, Shut())
         self.states.append(self.public)
-        self.public = public_state.step(self.public, self.board.chapters[-1])
+        self.public = verifier.step(self.public, self.board.chapters[-1])
 
     def _gone(self, place: int) -> bool:
         return place in self.drops and ORDER[self.public.phase] >= ORDER[self.drops[place]]

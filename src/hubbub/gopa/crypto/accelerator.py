@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, U, base, pack_scalars, plus, random_scalar, times_known
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, U, base, plus, random_scalar, times_known
 
 SWITCH = "HUBBUB_GOPA_ACCELERATOR"
 SOURCE = Path(__file__).parent / "native" / "ristretto255.c"
@@ -61,11 +61,16 @@ class Native:
             return None
         out = ctypes.create_string_buffer(32)
         code = self._combine(
-            out, loaded, pack_scalars(weights), len(weights), b"".join(points), pack_scalars(scalars), len(points)
+            out, loaded, _pack_scalars(weights), len(weights), b"".join(points), _pack_scalars(scalars), len(points)
         )
         if code == 2:
             raise MemoryError
         return None if code else out.raw
+
+
+def _pack_scalars(scalars: Sequence[int]) -> bytes:
+    """Many scalars, one after the other."""
+    return b"".join([(scalar % ORDER).to_bytes(32, "little") for scalar in scalars])
 
 
 @functools.cache

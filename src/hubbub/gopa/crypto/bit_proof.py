@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hubbub.gopa.crypto import quadratic
-from hubbub.gopa.crypto.inner_product import geometric_sum, powers
 from hubbub.gopa.crypto.pedersen import commit
 from hubbub.gopa.crypto.point_equations import Equation, all_hold
 from hubbub.gopa.crypto.proof_shape import ProofShape
@@ -37,9 +36,11 @@ from hubbub.gopa.crypto.ristretto import (
     complement_generator,
     look_like_points,
     minus,
+    select_point,
     sum_points,
     times_known,
 )
+from hubbub.gopa.crypto.scalar_vectors import geometric_sum, powers
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange
@@ -76,6 +77,13 @@ class Openings:
     noises: tuple[int, ...]
     noise_blinders: tuple[int, ...]
 
+    def statement(self) -> BitStatement:
+        """The commitments that these open."""
+        return BitStatement(
+            values=tuple(map(commit, self.values, self.value_blinders)),
+            noises=tuple(map(commit, self.noises, self.noise_blinders)),
+        )
+
 
 @dataclass(frozen=True)
 class Proved:
@@ -99,7 +107,7 @@ def bind(shape: ProofShape, values: Sequence[int], seed: bytes) -> BitInputs:
     shape.require_values(values)
     secret, blinder = _draw_bits(shape, tuple(values), seed)
     chosen = [
-        _select_point(bit, minus(IDENTITY, complement_generator(i)), bit_generator(i)) for i, bit in enumerate(secret)
+        select_point(bit, minus(IDENTITY, complement_generator(i)), bit_generator(i)) for i, bit in enumerate(secret)
     ]
     return BitInputs(shape, sum_points([times_known(blinder, H), *chosen]), tuple(values), seed)
 
@@ -111,17 +119,7 @@ def _draw_bits(shape: ProofShape, values: tuple[int, ...], seed: bytes) -> tuple
     """
     stream = Stream(seed, "bind", shape.encoded(), *(value.to_bytes(16, "little") for value in values))
     blinder, noise = stream.scalar(), stream.bits(shape.coins)
-    bits: list[int] = []
-    for c, value in enumerate(values):
-        bits += shape.digits(value)
-        bits += noise[c * shape.noise_bits : (c + 1) * shape.noise_bits]
-    return bits + [0] * (shape.size - shape.bits), blinder
-
-
-def _select_point(bit: int, zero: bytes, one: bytes) -> bytes:
-    """One of two points, without a branch or an address that depends on the secret bit."""
-    low, high = int.from_bytes(zero, "little"), int.from_bytes(one, "little")
-    return (low * (1 - bit) + high * bit).to_bytes(32, "little")
+    return shape.lay_out(values, noise), blinder
 
 
 # ---------------------------------------------------------------- after the coins
@@ -143,39 +141,22 @@ def prove(bound: BitInputs, coins: Sequence[int], context: Context) -> Proved:
             fix="Take the coins from the run's public randomness.",
         )
     secret, blinder = _draw_bits(shape, bound.values, bound.seed)
+    noises = shape.count_noise(secret, coins)
     transcript = _begin_transcript(shape, bound.point, coins, context)
     # Other coins, another context or another A give other nonces: no nonce serves two challenges.
-    stream = Stream(bound.seed, "prove", transcript.digest())
-    openings = _derive_openings(shape, bound.values, secret, coins, stream)
-    statement = _commit_openings(openings)
+    stream = transcript.stream("prove", bound.seed)
+    value_blinders, noise_blinders = stream.scalars(len(bound.values)), stream.scalars(len(noises))
+    openings = Openings(bound.values, tuple(value_blinders), noises, tuple(noise_blinders))
+    statement = openings.statement()
     transcript.append("statement", *statement.points)
     vectors = Vectors(secret, [bit - 1 for bit in secret], blinder)
-    blinders = (*openings.value_blinders, *openings.noise_blinders)
     forms = functools.partial(_bit_form, shape, tuple(coins))
-    return Proved(statement, quadratic.prove(transcript, vectors, blinders, forms, stream), openings)
+    proof = quadratic.prove(transcript, vectors, [*value_blinders, *noise_blinders], forms, stream)
+    return Proved(statement, proof, openings)
 
 
 def _begin_transcript(shape: ProofShape, point: bytes, coins: Sequence[int], context: Context) -> Transcript:
     return Transcript(context).append("bits", shape.encoded(), point, bytes(coins))
-
-
-def _derive_openings(
-    shape: ProofShape, values: tuple[int, ...], secret: Sequence[int], coins: Sequence[int], stream: Stream
-) -> Openings:
-    count, n = len(shape.weights), shape.noise_bits
-    starts = [c * shape.width + count for c in range(shape.coordinates)] if n else []
-    noises = tuple(
-        sum(bit ^ coin for bit, coin in zip(secret[s : s + n], coins[c * n : (c + 1) * n], strict=True))
-        for c, s in enumerate(starts)
-    )
-    return Openings(values, tuple(stream.scalars(len(values))), noises, tuple(stream.scalars(len(noises))))
-
-
-def _commit_openings(openings: Openings) -> BitStatement:
-    return BitStatement(
-        values=tuple(map(commit, openings.values, openings.value_blinders)),
-        noises=tuple(map(commit, openings.noises, openings.noise_blinders)),
-    )
 
 
 def _bit_form(shape: ProofShape, coins: tuple[int, ...], y: int, z: int) -> Form:

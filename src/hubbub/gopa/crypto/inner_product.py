@@ -12,30 +12,8 @@ from dataclasses import dataclass
 from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.point_equations import Equation
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, decode_scalar, encode_scalar
+from hubbub.gopa.crypto.scalar_vectors import dot, powers
 from hubbub.gopa.crypto.transcript import Transcript
-
-
-def dot(left: Sequence[int], right: Sequence[int]) -> int:
-    """The inner product modulo ORDER."""
-    return sum(map(int.__mul__, left, right)) % ORDER
-
-
-def powers(start: int, ratio: int, count: int) -> list[int]:
-    """``start, start*ratio, start*ratio^2, ...``"""
-    sequence = [start]
-    while len(sequence) < count:
-        sequence += [value * ratio % ORDER for value in sequence]
-        ratio = ratio * ratio % ORDER
-    return sequence[:count]
-
-
-def geometric_sum(ratio: int, size: int) -> int:
-    """``1 + ratio + ratio^2 + ...``, ``size`` terms, a power of two: the product of ``1 + ratio^(2^k)``."""
-    product = 1
-    for _ in range(halving_rounds(size)):
-        product = product * (1 + ratio) % ORDER
-        ratio = ratio * ratio % ORDER
-    return product
 
 
 def halving_rounds(size: int) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hubbub.gopa.crypto import inner_product
-from hubbub.gopa.crypto.inner_product import Argument, dot, powers
+from hubbub.gopa.crypto.inner_product import Argument
 from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.pedersen import commit, commit_vector
 from hubbub.gopa.crypto.point_equations import Equation, add_equations, all_hold, random_weight
@@ -29,7 +29,7 @@ from hubbub.gopa.crypto.ristretto import (
     encode_scalar,
     look_like_points,
 )
-from hubbub.gopa.crypto.secret_streams import Stream
+from hubbub.gopa.crypto.scalar_vectors import dot, powers
 from hubbub.gopa.crypto.transcript import Context, Transcript
 
 
@@ -66,7 +66,7 @@ def prove(
     """
     count, size = len(values), _padded_size(len(values))
     transcript, z = _begin_transcript(commitments, point, context)
-    stream, ladder = Stream(seed, "linked", transcript.digest()), powers(1, z, size)
+    stream, ladder = transcript.stream("linked", seed), powers(1, z, size)
     masks, mask_blinder, sum_blinder = stream.scalars(count), stream.scalar(), stream.scalar()
     firsts = commit_vector(masks, mask_blinder), commit(dot(ladder, masks), sum_blinder)
     e = transcript.append("firsts", *firsts).challenge("e")

@@ -39,7 +39,14 @@ class Basis:
 
 def combine(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
     """``sum scalars[i] * points[i]``; raises if one of them is no point. Public data only: variable time."""
-    return Basis(()).combine((), scalars, points)
+    if len(scalars) != len(points):
+        raise ValueError("a scalar for each point")
+    if (library := native()) is None:
+        return _combine_by_sodium(scalars, [*map(require_point, points)])
+    result = library.combine(None, (), scalars, points)
+    if result is None:
+        raise no_point()
+    return result
 
 
 def _combine_by_sodium(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hubbub.gopa.crypto.ristretto import frame_parts
+from hubbub.gopa.crypto.framing import frame_parts
 from hubbub.terms import OutOfRange, WrongShape
 
 MOST = 1 << 16
@@ -82,6 +82,27 @@ class ProofShape:
         last = int(value >= 1 << (len(self.weights) - 1))
         rest = value - last * self.weights[-1]
         return [*(rest >> i & 1 for i in range(len(self.weights) - 1)), last]
+
+    def lay_out(self, values: Sequence[int], noise: Sequence[int]) -> list[int]:
+        """All bits in their places, padding included: for each coordinate those of the value, then those of the noise.
+
+        >>> ProofShape(coordinates=2, steps=1, noise_bits=2).lay_out([1, 0], [1, 1, 0, 1])
+        [1, 1, 1, 0, 0, 1, 0, 0]
+        """
+        bits: list[int] = []
+        for c, value in enumerate(values):
+            bits += self.digits(value)
+            bits += noise[c * self.noise_bits : (c + 1) * self.noise_bits]
+        return bits + [0] * (self.size - self.bits)
+
+    def count_noise(self, bits: Sequence[int], coins: Sequence[int]) -> tuple[int, ...]:
+        """For each coordinate, at how many places a noise bit and its coin differ; none if there is no noise."""
+        count, n = len(self.weights), self.noise_bits
+        starts = [c * self.width + count for c in range(self.coordinates)] if n else []
+        return tuple(
+            sum(bit ^ coin for bit, coin in zip(bits[s : s + n], coins[c * n : (c + 1) * n], strict=True))
+            for c, s in enumerate(starts)
+        )
 
     def fits(self, coins: Sequence[int]) -> bool:
         """Whether these are coins for this shape."""

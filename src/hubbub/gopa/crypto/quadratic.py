@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from hubbub.gopa.crypto import inner_product
-from hubbub.gopa.crypto.inner_product import Argument, dot, powers
+from hubbub.gopa.crypto.inner_product import Argument
 from hubbub.gopa.crypto.pedersen import commit
 from hubbub.gopa.crypto.point_equations import Equation, add_equations, generator_basis, random_weight
 from hubbub.gopa.crypto.ristretto import (
@@ -30,6 +30,7 @@ from hubbub.gopa.crypto.ristretto import (
     encode_scalar,
     weighted_sum,
 )
+from hubbub.gopa.crypto.scalar_vectors import dot, powers
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Transcript
 

@@ -20,21 +20,16 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
+from hubbub.gopa.crypto.framing import NAME, frame_parts
 from hubbub.gopa.crypto.sodium import load_sodium, point_buffer
 from hubbub.terms import OutOfRange
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 IDENTITY = bytes(32)
 G = bytes.fromhex("e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76")
-NAME = b"hubbub/gopa/v1"
 # hash_to_group("blinder") and hash_to_group("inner product"), written out so that importing needs no library.
 H = bytes.fromhex("8234d7b52e99e5e10b862f8d9103a324e359bfcc98ffba2753e4fd11e0db0b6a")
 U = bytes.fromhex("5051689fcdb8a8fa5d27ad6b8ffef88d4e7f17dbcb22b66dec297ff0f750cf68")
-
-
-def frame_parts(*parts: bytes) -> bytes:
-    """The parts with their lengths, so that no two lists of parts give the same bytes."""
-    return b"".join([piece for part in parts for piece in (len(part).to_bytes(8, "little"), part)])
 
 
 def hash_to_group(label: str, *parts: bytes) -> bytes:
@@ -178,6 +173,12 @@ def minus(left: bytes, right: bytes) -> bytes:
     return out.raw
 
 
+def select_point(bit: int, zero: bytes, one: bytes) -> bytes:
+    """One of two points, without a branch or an address that depends on the secret bit."""
+    low, high = int.from_bytes(zero, "little"), int.from_bytes(one, "little")
+    return (low * (1 - bit) + high * bit).to_bytes(32, "little")
+
+
 def sum_points(points: Iterable[bytes]) -> bytes:
     """The sum of any number of points."""
     return functools.reduce(plus, points, IDENTITY)
@@ -189,11 +190,6 @@ def sum_points(points: Iterable[bytes]) -> bytes:
 def encode_scalar(scalar: int) -> bytes:
     """32 bytes, least significant first."""
     return (scalar % ORDER).to_bytes(32, "little")
-
-
-def pack_scalars(scalars: Iterable[int]) -> bytes:
-    """Many scalars, one after the other."""
-    return b"".join([(scalar % ORDER).to_bytes(32, "little") for scalar in scalars])
 
 
 def decode_scalar(data: bytes) -> int | None:

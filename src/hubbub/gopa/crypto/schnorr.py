@@ -26,14 +26,7 @@ from hubbub.gopa.crypto.ristretto import (
     times,
     times_known,
 )
-from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
-
-
-def _derive_nonce(secret: int, transcript: Transcript) -> int:
-    """A nonce that is fixed by secret and statement, so that no nonce serves two challenges."""
-    return Stream(encode_scalar(secret), "nonce", transcript.digest()).scalar()
-
 
 # ---------------------------------------------------------------- a commitment to zero
 
@@ -41,7 +34,7 @@ def _derive_nonce(secret: int, transcript: Transcript) -> int:
 def prove_zero(point: bytes, blinder: int, context: Context) -> bytes:
     """A proof, 64 bytes, that ``point = blinder * H``: a commitment to zero whose blinder the prover knows."""
     transcript = _zero_transcript(point, context)
-    nonce = _derive_nonce(blinder, transcript)
+    nonce = transcript.stream("nonce", encode_scalar(blinder)).scalar()
     first = times_known(nonce, H)
     answer = nonce + transcript.append("first", first).challenge("e") * blinder
     return first + encode_scalar(answer)
@@ -85,7 +78,7 @@ def verify_zero(point: bytes, proof: bytes, context: Context) -> bool:
 def prove_same(secret: int, other: bytes, context: Context) -> bytes:
     """A proof, 96 bytes, that ``secret * G`` and ``secret * other`` have the same scalar."""
     transcript = _same_transcript(base(secret), other, times(secret, other), context)
-    nonce = _derive_nonce(secret, transcript)
+    nonce = transcript.stream("nonce", encode_scalar(secret)).scalar()
     firsts = base(nonce), times(nonce, other)
     answer = nonce + transcript.append("firsts", *firsts).challenge("e") * secret
     return b"".join([*firsts, encode_scalar(answer)])

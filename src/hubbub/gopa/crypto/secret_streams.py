@@ -10,7 +10,8 @@ import hmac
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from hubbub.gopa.crypto.ristretto import NAME, ORDER, frame_parts
+from hubbub.gopa.crypto.framing import NAME, frame_parts
+from hubbub.gopa.crypto.ristretto import ORDER
 from hubbub.terms import WrongShape
 
 

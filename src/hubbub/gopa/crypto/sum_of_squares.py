@@ -13,11 +13,11 @@ from functools import partial
 
 from hubbub.gopa.crypto import bit_proof, quadratic
 from hubbub.gopa.crypto.bit_proof import BitStatement
-from hubbub.gopa.crypto.inner_product import dot, powers
 from hubbub.gopa.crypto.point_equations import Equation, add_equations, all_hold
 from hubbub.gopa.crypto.proof_shape import ProofShape
 from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
 from hubbub.gopa.crypto.ristretto import look_like_points
+from hubbub.gopa.crypto.scalar_vectors import dot, powers
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange

@@ -10,7 +10,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Self
 
-from hubbub.gopa.crypto.ristretto import NAME, ORDER, encode_scalar, frame_parts
+from hubbub.gopa.crypto.framing import NAME, frame_parts
+from hubbub.gopa.crypto.ristretto import ORDER, encode_scalar
+from hubbub.gopa.crypto.secret_streams import Stream
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Transcript:
             self.append("challenge", label.encode())
             if value := int.from_bytes(self.digest(), "little") % ORDER:
                 return value
+
+    def stream(self, label: str, secret: bytes) -> Stream:
+        """A prover's secret numbers, fixed by its secret and all that was said so far: none serves two challenges."""
+        return Stream(secret, label, self.digest())
 
     def digest(self) -> bytes:
         """The hash so far."""

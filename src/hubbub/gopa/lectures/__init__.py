@@ -1,4 +1,5 @@
 """GOPA as the lectures have it: Gaussian noise on random graphs, its theorems and bounds, for comparison.
 
-Runs between parties use exact binomial noise instead: see ``privacy`` and ``protocol``. Start with ``gaussian_gopa``.
+Runs between parties use exact binomial noise instead: see ``privacy`` and ``protocol``. What is used from outside of
+the room comes by ``hubbub.gopa``. Start with ``gaussian_gopa``.
 """

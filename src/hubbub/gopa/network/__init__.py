@@ -1,7 +1,8 @@
 """Parties and board as processes: HTTP, logs on disk, charges before a reveal, Flower.
 
 ``party_runner`` and ``board_server`` run the machines of ``protocol``; ``board_http`` and ``board_link`` carry their
-messages; ``party_log`` keeps what a party may not forget. Start with ``party_runner``.
+messages; ``party_log`` keeps what a party may not forget. Other rooms take the names below, or those of
+``hubbub.gopa``. Start with ``party_runner``.
 """
 
 from hubbub.gopa.network.board_http import serve

@@ -20,7 +20,7 @@ from typing import Self
 
 from hubbub.durable import Journal
 from hubbub.gopa.protocol import board as boards
-from hubbub.gopa.protocol import public_state
+from hubbub.gopa.protocol import verifier
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Board, Post, Reply, Shut
 from hubbub.gopa.protocol.identities import Identity
@@ -69,7 +69,7 @@ class Keeper:
         watch: Watch = lambda _: None,
     ) -> None:
         self.agreement, self.clock = agreement, clock or Clock()
-        self.public = public_state.start(agreement, earlier=earlier)
+        self.public = verifier.start(agreement, earlier=earlier)
         boards.open_board(agreement, identity)  # both refuse before the file is touched
         self._journal = Journal(path, mode=0o644)
         try:
@@ -142,7 +142,7 @@ class Keeper:
         return self.public
 
     async def _fold(self, chapter: Sequence[bytes]) -> None:
-        self.public = await asyncio.to_thread(public_state.step, self.public, chapter)
+        self.public = await asyncio.to_thread(verifier.step, self.public, chapter)
 
     async def _until_due(self) -> None:
         while True:

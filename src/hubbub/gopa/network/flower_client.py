@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from hubbub.gopa.network.attempts import Attempts
 from hubbub.gopa.network.reveal_charge import charge_from
 from hubbub.gopa.protocol import party as parties
-from hubbub.gopa.protocol import public_state
+from hubbub.gopa.protocol import verifier
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import split_phases
 from hubbub.gopa.protocol.consent import Consent
@@ -262,9 +262,9 @@ def _resume_party(agreed: Agreement, identity: Identity, records: Sequence[bytes
 
 def _fold_log(agreed: Agreement, log: Sequence[bytes]) -> PublicState:
     """The public state after these lines; clients of one process fold a log once."""
-    state, seen = public_state.start(agreed), [agreed.run]
+    state, seen = verifier.start(agreed), [agreed.run]
     for chapter in split_phases(log):
         seen += chapter
         key = _log_digest(seen)
-        state = _STATES.get(key) or _STATES.put(key, public_state.step(state, chapter))
+        state = _STATES.get(key) or _STATES.put(key, verifier.step(state, chapter))
     return state

@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.gopa.network.flower_client import RECORD, mod, require_flower
-from hubbub.gopa.protocol import board, public_state
+from hubbub.gopa.protocol import board, verifier
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Post, Shut
 from hubbub.gopa.protocol.certificate import Certificate
@@ -106,7 +106,7 @@ class Workflow:
 
     def _run(self, post: _Post, agreed: Agreement, fits: Mapping[int, Any]) -> Certificate:
         """The phases of a run, with the clients behind the grid."""
-        log, state = board.open_board(agreed, self.identity), public_state.start(agreed)
+        log, state = board.open_board(agreed, self.identity), verifier.start(agreed)
         fresh: Sequence[bytes] = ()
         records: Mapping[int, Any] = fits
         while not state.over:
@@ -117,7 +117,7 @@ class Workflow:
                 if answer["line"]:
                     log, _ = board.step(log, Post(bytes(answer["line"])))
             log, _ = board.step(log, Shut())
-            fresh, state = log.chapters[-1], public_state.step(state, log.chapters[-1])
+            fresh, state = log.chapters[-1], verifier.step(state, log.chapters[-1])
             records = {node: post.app.RecordDict() for node in fits}
         return Certificate(state, ("agreement",))
 

@@ -14,13 +14,14 @@ from typing import Self
 
 from hubbub.durable import Journal
 from hubbub.gopa.protocol import party as parties
-from hubbub.gopa.protocol import public_state
+from hubbub.gopa.protocol import verifier
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import split_phases
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Identity
+from hubbub.gopa.protocol.log_chain import first_hash
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.wire import first_hash
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.quantities.grid import are_rounded_from, round_to_steps
 from hubbub.terms import EmptyInput, MissingParameter, RequestChanged
 
@@ -144,13 +145,13 @@ def earlier_input(path: Path | str, log: bytes, identity: Identity) -> Before:
     """A party's input in an earlier run, from its diary of that run and the log."""
     lines = log.split(b"\n")
     agreement = Agreement.read(lines[0].decode("utf-8", "replace"))
-    state = public_state.PublicState(
+    state = PublicState(
         agreement, None, first_hash(agreement)
     )  # what it rests on itself is not looked at before `share`
     for chapter in split_phases(lines[1:]):
         if state.phase == "share":
             break
-        state = public_state.step(state, chapter)
+        state = verifier.step(state, chapter)
     if state.phase != "share":
         raise EmptyInput(
             "the earlier log ends before its parties had shared anything.",

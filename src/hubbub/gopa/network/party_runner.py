@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from hubbub.gopa.network.board_link import BoardLink
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.protocol import party as parties
-from hubbub.gopa.protocol import public_state
+from hubbub.gopa.protocol import verifier
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault
@@ -72,7 +72,7 @@ class Host:
     ) -> None:
         self._diary, self._crowd, self._link = diary, list(crowd), link
         self._charge, self._watch = charge, watch
-        self._public = public_state.start(diary.agreement, earlier=earlier)
+        self._public = verifier.start(diary.agreement, earlier=earlier)
         self._height, self._chapter, self._size = 0, list[bytes](), 0
         self._refusals: list[Reply] = []
         self._unpaid: dict[str, Exception] = {}
@@ -106,7 +106,7 @@ class Host:
             self._size += len(line)
             if line.startswith(_CLOSE):
                 chapter, self._chapter, self._size = self._chapter, [], 0
-                self._public = await asyncio.to_thread(public_state.step, self._public, chapter)
+                self._public = await asyncio.to_thread(verifier.step, self._public, chapter)
             elif self._too_much():
                 raise SourceUnavailable(
                     "the board gives more for a phase than its parties could have sent.",

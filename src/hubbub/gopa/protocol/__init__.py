@@ -1,7 +1,8 @@
-"""The protocol as pure state machines: agreement, parties, board, masks, reveal, dropout recovery, certificate.
+"""The protocol as pure state machines: messages go in and come out, and nothing here opens a file or a socket.
 
-Nothing here opens a file or a socket: messages go in and come out. ``agreement`` is what all sign, ``phases`` the
-order, ``party`` and ``board`` the machines. Start with ``party``.
+``agreement`` is what all sign before a run. ``party``, ``board`` and ``verifier`` are the machines; ``phases/`` says
+what each phase asks of them, ``public_state`` and ``party_secrets`` what they know, ``wire`` how lines look. Outside of
+the room the names below are used, and the machines from ``hubbub.gopa``. Start with ``party``, then ``phases/``.
 """
 
 from hubbub.gopa.protocol.party import Party

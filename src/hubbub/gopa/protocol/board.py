@@ -16,18 +16,8 @@ from typing import Self
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.wire import (
-    ORDER,
-    Close,
-    chain_hash,
-    close_line,
-    first_hash,
-    is_authentic,
-    last_phase,
-    next_phase,
-    parse_close,
-    parse_message,
-)
+from hubbub.gopa.protocol.log_chain import Close, chain_hash, close_line, first_hash, parse_close
+from hubbub.gopa.protocol.wire import ORDER, is_authentic, last_phase, next_phase, parse_message
 from hubbub.terms import OutOfRange
 
 
@@ -140,7 +130,7 @@ def restore_board(
             board, _ = step(board, Post(line))
             continue
         if close.phase == board.phase and close.hash == board.chain:
-            board = _close_phase(board, line)
+            board = _close_phase(board, line, close)
     return board
 
 
@@ -150,21 +140,21 @@ def step(state: Board, event: Post | Shut) -> tuple[Board, Reply]:
         if ORDER[state.phase] > ORDER[last_phase(state.agreement)]:
             return state, Reply(fault=Fault.WRONG_PHASE)
         line = close_line(state.agreement, state.identity, state.phase, state.chain)
-        return _close_phase(state, line), Reply(line)
+        return _close_phase(state, line, parse_close(state.agreement, line)), Reply(line)
     try:
         return _take_line(state, event.line)
     except Refused as refused:
         return state, Reply(fault=refused.fault, party=refused.party)
 
 
-def _close_phase(state: Board, line: bytes) -> Board:
+def _close_phase(state: Board, line: bytes, close: Close) -> Board:
     return replace(
         state,
-        phase=next_phase(state.phase),
         chapters=(*state.chapters, (*state.posted.all(), line)),
-        last=parse_close(state.agreement, line),
-        posted=Lines(),
+        last=close,
         expected=state.posted.parties(),
+        posted=Lines(),
+        phase=next_phase(state.phase),
     )
 
 
@@ -181,5 +171,5 @@ def _take_line(state: Board, line: bytes) -> tuple[Board, Reply]:
         raise Refused(Fault.BAD_SIGNATURE)
     if len(earlier) > 1:
         raise Refused(Fault.EQUIVOCATION, party)
-    grown = replace(state, posted=state.posted.plus(party, line), chain=chain_hash(state.chain, line))
+    grown = replace(state, chain=chain_hash(state.chain, line), posted=state.posted.plus(party, line))
     return grown, Reply(line, fault=Fault.EQUIVOCATION if earlier else None, party=party)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.gopa.privacy.calibration import Achieved
-from hubbub.gopa.protocol import public_state
+from hubbub.gopa.protocol import verifier
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Roster, roster_members
 from hubbub.gopa.protocol.faults import Abort, Named
@@ -94,7 +94,7 @@ class Certificate:
     def inputs(self) -> Inputs:
         """The commitments to all inputs: what a later run compares its inputs with."""
         roster = self.agreement.roster
-        points = {roster[place]: shared.statement.values for place, shared in self.state.shares.items()}
+        points = {roster[place]: shared.input.statement.values for place, shared in self.state.shares.items()}
         return Inputs(self.agreement.run, points)
 
 
@@ -122,9 +122,9 @@ def verify(
         raise EmptyInput("the log is empty.", why="Its first line is the agreement.", fix="Give the whole file.")
     agreed = Agreement.read(lines[0].decode("utf-8", "replace"))
     pins = _check_pins(agreed, agreement, run, roster)
-    state = public_state.start(agreed, earlier=earlier)
+    state = verifier.start(agreed, earlier=earlier)
     for chapter in split_phases(lines[1:]):
-        state = public_state.step(state, chapter)
+        state = verifier.step(state, chapter)
     return Certificate(state, pins)
 
 

@@ -3,8 +3,6 @@
 - an *edge mask* belongs to two parties: both compute it from their mask keys (Diffie-Hellman); one adds it, the other
   takes it away
 - a *self mask* belongs to one party, follows from a seed of its own, and stays until all have revealed
-- a *seal* closes a share so that only its holder can open it, with keys of its own: a mask key may become public in a
-  repair, a seal key never does
 
 Everything depends on the run and on the log's hash after the nonces: a party that is shown two logs has two unrelated
 sets of masks, and a mask never hides two numbers.
@@ -15,12 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
 from hubbub.gopa.crypto.pedersen import commit, commit_vector
 from hubbub.gopa.crypto.point_equations import Equation, random_weight
-from hubbub.gopa.crypto.ristretto import ORDER, decode_scalar, encode_scalar, times_known
+from hubbub.gopa.crypto.ristretto import ORDER, encode_scalar, times_known
 from hubbub.gopa.crypto.secret_streams import Stream
 
 
@@ -47,16 +42,6 @@ class Opening:
         if len(self.values) == 1:
             return commit(self.values[0], self.blinder)
         return commit_vector(self.values, self.blinder)
-
-    def encoded(self) -> bytes:
-        return b"".join(map(encode_scalar, (*self.values, self.blinder)))
-
-    @classmethod
-    def decoded(cls, data: bytes) -> Opening | None:
-        """The opening, or None if a number is not in its one spelling."""
-        scalars = [decode_scalar(data[start : start + 32]) for start in range(0, len(data), 32)]
-        numbers = [number for number in scalars if number is not None]
-        return cls(tuple(numbers[:-1]), numbers[-1]) if len(numbers) == len(scalars) > 1 else None
 
 
 def sum_openings(openings: Iterable[Opening], width: int) -> Opening:
@@ -105,7 +90,7 @@ def shared_point(secret: int, key: bytes) -> bytes:
 def edge_mask(view: MaskContext, one: int, other: int, shared: bytes, width: int) -> Opening:
     """What ``one`` adds for its edge with ``other``; the other way round it is the negative."""
     low, high = sorted((one, other))
-    stream = Stream(shared, "edge", view.run, view.hash, _encode_place(low), _encode_place(high))
+    stream = Stream(shared, "edge", view.run, view.hash, encode_place(low), encode_place(high))
     values = tuple(stream.scalars(width))
     mask = Opening(values, stream.scalar())
     return mask if one == low else -mask
@@ -113,62 +98,11 @@ def edge_mask(view: MaskContext, one: int, other: int, shared: bytes, width: int
 
 def self_mask(view: MaskContext, party: int, seed: int, width: int) -> Opening:
     """What a party adds for itself."""
-    stream = Stream(encode_scalar(seed), "self mask", view.run, view.hash, _encode_place(party))
+    stream = Stream(encode_scalar(seed), "self mask", view.run, view.hash, encode_place(party))
     values = tuple(stream.scalars(width))
     return Opening(values, stream.scalar())
 
 
-def _encode_place(party: int) -> bytes:
+def encode_place(party: int) -> bytes:
+    """A place on the roster, as keys are named by it."""
     return party.to_bytes(4, "little")
-
-
-# ---------------------------------------------------------------- seals
-
-
-def seal(view: MaskContext, dealer: int, holder: int, shared: bytes, share: bytes) -> bytes:
-    """A dealer's share, closed for its holder. There is one share for each key, so the nonce is zero."""
-    return _share_cipher(view, dealer, holder, shared).encrypt(bytes(12), share, view.run)
-
-
-def unseal(view: MaskContext, dealer: int, holder: int, shared: bytes, sealed: bytes) -> bytes | None:
-    """What was sealed, or None."""
-    try:
-        return _share_cipher(view, dealer, holder, shared).decrypt(bytes(12), sealed, view.run)
-    except InvalidTag:
-        return None
-
-
-def _share_cipher(view: MaskContext, dealer: int, holder: int, shared: bytes) -> ChaCha20Poly1305:
-    names = (_encode_place(dealer), _encode_place(holder))
-    return ChaCha20Poly1305(Stream(shared, "seal", view.run, view.hash, *names).take(32))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Share:
-    """A holder's share of a party's two secrets: the seed of its self mask, and its mask key."""
-
-    seed: int
-    key: int
-
-    def encoded(self) -> bytes:
-        return encode_scalar(self.seed) + encode_scalar(self.key)
-
-    @classmethod
-    def decoded(cls, data: bytes) -> Share | None:
-        seed, key = decode_scalar(data[:32]), decode_scalar(data[32:])
-        return None if seed is None or key is None else cls(seed, key)
-
-
-SEALED = 64 + 16  # bytes of a sealed share
-
-
-@dataclass(frozen=True)
-class LogarithmClaim:
-    """That a public number times G is a point; for `verify_many`."""
-
-    number: int
-    point: bytes
-
-    def equation(self) -> Equation | None:
-        by = random_weight()
-        return Equation(on_g=-by * self.number, scalars=[by], points=[self.point])

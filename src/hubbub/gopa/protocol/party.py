@@ -1,4 +1,4 @@
-"""A party: its secrets, and what it says in each phase. It trusts nobody, and the board least.
+"""A party: its secrets, all that it has said, and what it says next. It trusts nobody, and the board least.
 
 ``step(party, public)`` takes the newest public state and returns the party and the messages it has to post. There is no
 randomness inside: everything follows from the run's 32-byte secret, which is drawn at ``start`` and written down before
@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hubbub.gopa.protocol import party_checks, party_messages
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.faults import Abort, Fault, Refused
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.party_messages import PartyLeaves, Secrets, Work
+from hubbub.gopa.protocol.party_secrets import PartyLeaves, Secrets, Work
+from hubbub.gopa.protocol.phases.input_proofs import prove_inputs
+from hubbub.gopa.protocol.phases.rules import rules_of
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import ORDER, Message, pack, parse_message, sign_message, unpack
 from hubbub.terms import LedgerDamaged, OutOfRange, RequestChanged, WrongShape
@@ -140,7 +141,7 @@ def _damaged_records() -> LedgerDamaged:
 
 def input_blinders(party: Party, public: PublicState) -> tuple[int, ...]:
     """The secret blinders of this run's inputs, which a later run on the same inputs needs; known after the nonces."""
-    return party_messages.prove_inputs(party.secrets, public, party.work).openings.value_blinders
+    return prove_inputs(party.secrets, public, party.work).openings.value_blinders
 
 
 # ---------------------------------------------------------------- one step
@@ -180,7 +181,7 @@ def _look_at_run(party: Party, public: PublicState) -> Party:
 
 def _speak_in_phase(party: Party, public: PublicState) -> tuple[Party, tuple[bytes, ...]]:
     try:
-        body, work = _SAYING.get(public.phase, party_checks.say_repair)(party.secrets, public, party.work)
+        body, work = rules_of(public.phase).say(party.secrets, public, party.work)
     except PartyLeaves as stop:
         return _stop_party(party, stop.fault, public), ()
     now = replace(party, work=work)
@@ -204,15 +205,3 @@ def _same_past(party: Party, public: PublicState) -> bool:
         return True  # an older state of the log; nothing is said to it
     head = public.closes[place - 1].head if place else b""
     return b'"head":"' + pack(head).encode() + b'"' in line
-
-
-_Say = Callable[[Secrets, PublicState, Work | None], tuple[Mapping[str, object] | None, Work | None]]
-_SAYING: Mapping[str, _Say] = {
-    "join": party_messages.say_join,
-    "nonce": party_messages.say_nonce,
-    "share": party_messages.say_shares,
-    "complain": party_checks.say_complaints,
-    "cut": party_checks.sign_cut,
-    "reveal": party_checks.say_reveal,
-    "confirm": party_checks.sign_confirmation,
-}

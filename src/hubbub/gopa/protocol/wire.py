@@ -5,9 +5,7 @@
 ``run`` is the hash of the agreement, ``party`` a place on the roster, ``head`` the last close that its author saw (the
 log's hash and the board's signature over it, so that a message from a forked log carries its own proof), and ``body``
 what the phase asks for. Bytes are base64url without padding; there are no fractions. A phase has one message per party,
-so that phase and party are its number. The board's own lines are closes:
-
-    {"close":"join","hash":"...","run":"...","sig":"..."}
+so that phase and party are its number. The board's own lines are in ``log_chain``.
 
 Nothing here trusts its input: whatever comes, the answer is a message or ``Refused`` with a ``Fault``.
 """
@@ -16,7 +14,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +22,14 @@ from typing import Any, NoReturn
 from hubbub.durable import canonical_json
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
-from hubbub.gopa.protocol.identities import SIGNATURE, Identity, Member
+from hubbub.gopa.protocol.identities import SIGNATURE, Identity
 
 PHASES = ("join", "nonce", "share", "complain", "cut", "reveal", "confirm")
 REPAIRS = 1 << 14  # names of rounds of repair; how many of them a run has, follows from its plan (``last_phase``)
 SPARE = 8  # rounds beyond one for each corrupted party: two for silence, the others for holders who come back late
 ORDER = {name: place for place, name in enumerate((*PHASES, *(f"repair-{r}" for r in range(1, REPAIRS + 1))))}
 _NAMES = tuple(ORDER)
+Body = Mapping[str, Any]
 _FIELDS = {"body", "head", "party", "phase", "run", "sig"}
 _TAIL = len(b',"sig":"') + 86 + len(b'"}')  # the signature is the last field
 _SIZES = {"join": 2048, "nonce": 1024, "cut": 1024, "confirm": 1024}
@@ -44,22 +42,8 @@ class Message:
     phase: str
     party: int
     head: bytes
-    body: Mapping[str, Any]
+    body: Body
     line: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    """The board's word that a phase is over and what the log's hash was then."""
-
-    phase: str
-    hash: bytes
-    signature: bytes
-
-    @property
-    def head(self) -> bytes:
-        """What messages of the next phase carry."""
-        return self.hash + self.signature
 
 
 # ---------------------------------------------------------------- phases
@@ -69,7 +53,7 @@ def last_phase(agreement: Agreement) -> str:
     """The last phase that a run may have.
 
     The first round of repair brings what those who are there know, the second what the silent ones' holders know. Each
-    further one is there because the one before found a new liar, whose mask key is wanted: see ``mending``.
+    further one is there because the one before found a new liar, whose mask key is wanted: see ``dropout_recovery``.
     """
     return f"repair-{min(agreement.plan.corrupted + SPARE, REPAIRS - 1)}"
 
@@ -84,7 +68,7 @@ def previous_phase(phase: str) -> str | None:
     return _NAMES[ORDER[phase] - 1] if ORDER[phase] else None
 
 
-def _has_phase(agreement: Agreement, phase: object) -> bool:
+def has_phase(agreement: Agreement, phase: object) -> bool:
     """Whether a run has a phase of this name."""
     return isinstance(phase, str) and ORDER.get(phase, len(ORDER)) <= ORDER[last_phase(agreement)]
 
@@ -120,12 +104,17 @@ def unpack(text: object, length: int | None = None) -> bytes:
     return data
 
 
+def read_fields(body: Body, *names: str) -> list[Any]:
+    """The fields of a body; refused unless it has these and no others."""
+    if body.keys() != set(names):
+        raise Refused(Fault.MALFORMED)
+    return [body[name] for name in names]
+
+
 # ---------------------------------------------------------------- messages
 
 
-def sign_message(
-    agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Mapping[str, object]
-) -> bytes:
+def sign_message(agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Body) -> bytes:
     """The line that says ``body`` in a phase, under a party's name."""
     party = agreement.place(identity.member)
     document = {"body": body, "head": pack(head), "party": party, "phase": phase, "run": pack(agreement.run)}
@@ -135,12 +124,12 @@ def sign_message(
 
 def parse_message(agreement: Agreement, line: object) -> Message:
     """The message that a line is, if its form is right."""
-    document = _read_document(
+    document = read_document(
         line, max(message_limit(agreement, "share"), message_limit(agreement, "repair-1")), _FIELDS
     )
     assert isinstance(line, bytes)
     party, phase, body = document["party"], document["phase"], document["body"]
-    if type(party) is not int or not _has_phase(agreement, phase) or not isinstance(body, dict):
+    if type(party) is not int or not has_phase(agreement, phase) or not isinstance(body, dict):
         raise Refused(Fault.MALFORMED)
     if not 0 <= party < len(agreement.roster):
         raise Refused(Fault.UNKNOWN_PARTY)
@@ -159,7 +148,8 @@ def is_authentic(agreement: Agreement, message: Message) -> bool:
     return agreement.roster[message.party].signed(statement, unpack(tail[8:-2].decode(), SIGNATURE))
 
 
-def _read_document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
+def read_document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
+    """The fields of a line; refused unless it has these and no others, in their one spelling."""
     if not isinstance(line, bytes):
         raise Refused(Fault.MALFORMED)
     if len(line) > most:
@@ -175,44 +165,3 @@ def _read_document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
 
 def _no_number(text: str) -> NoReturn:
     raise Refused(Fault.MALFORMED)
-
-
-# ---------------------------------------------------------------- the board's lines
-
-
-def chain_hash(previous: bytes, line: bytes) -> bytes:
-    """The log's hash after one more entry."""
-    return hashlib.sha256(previous + line).digest()
-
-
-def first_hash(agreement: Agreement) -> bytes:
-    """The log's hash before the first entry."""
-    return hashlib.sha256(b"hubbub gopa log 1\n" + agreement.run).digest()
-
-
-def close_line(agreement: Agreement, board: Identity, phase: str, value: bytes) -> bytes:
-    """The board's line that ends a phase."""
-    mark = board.sign(_close_statement(agreement, phase, value))
-    return canonical_json({"close": phase, "hash": pack(value), "run": pack(agreement.run), "sig": pack(mark)}).encode()
-
-
-def parse_close(agreement: Agreement, line: object) -> Close:
-    """The close that a line is, if the board signed it for this run."""
-    document = _read_document(line, 1024, {"close", "hash", "run", "sig"})
-    phase, value, mark = document["close"], unpack(document["hash"], 32), unpack(document["sig"], SIGNATURE)
-    if not _has_phase(agreement, phase):
-        raise Refused(Fault.MALFORMED)
-    if unpack(document["run"], 32) != agreement.run:
-        raise Refused(Fault.OTHER_RUN)
-    if not is_vouched(agreement, phase, value + mark):
-        raise Refused(Fault.BAD_SIGNATURE)
-    return Close(phase, value, mark)
-
-
-def is_vouched(agreement: Agreement, phase: str, head: bytes) -> bool:
-    """Whether the board signed that the log had this hash when it closed this phase."""
-    return Member("board", agreement.board).signed(_close_statement(agreement, phase, head[:32]), head[32:])
-
-
-def _close_statement(agreement: Agreement, phase: str, value: bytes) -> bytes:
-    return b"close\n" + agreement.run + phase.encode() + b"\n" + value

@@ -20,22 +20,112 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hubbub.gopa.crypto.batch_verification import verify_many
+from hubbub.gopa.crypto.point_equations import Equation, random_weight
+from hubbub.gopa.crypto.ristretto import decode_scalar, encode_scalar
 from hubbub.gopa.crypto.shamir import recover_secret
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
-from hubbub.gopa.protocol.masks import (
-    LogarithmClaim,
-    Opening,
-    OpeningClaim,
-    edge_mask,
-    self_mask,
-    shared_point,
-    sum_openings,
-)
-from hubbub.gopa.protocol.message_bodies import Repair
+from hubbub.gopa.protocol.masks import OpeningClaim, self_mask, shared_point, sum_openings
+from hubbub.gopa.protocol.party_secrets import Secrets, Speech, Work
+from hubbub.gopa.protocol.phases.cut import require_crowd
+from hubbub.gopa.protocol.phases.folding import Messages
+from hubbub.gopa.protocol.phases.reveal import require_signatures
+from hubbub.gopa.protocol.phases.share import edge_opening, redo_work, self_mask_seed, valid_share
 from hubbub.gopa.protocol.public_state import FIRST, Mended, PublicState, Result, Wanted, end_run
-from hubbub.gopa.protocol.wire import Message
+from hubbub.gopa.protocol.sealed_shares import Share
+from hubbub.gopa.protocol.wire import Body, pack, read_fields, unpack
 
-# ---------------------------------------------------------------- one round
+# ---------------------------------------------------------------- the message
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The seed of the author's own self mask (or none), and its shares of others' seeds and of others' mask keys."""
+
+    own: int | None
+    selves: Mapping[int, int]
+    keys: Mapping[int, int]
+
+    def packed(self) -> Body:
+        return {
+            "own": "" if self.own is None else pack(encode_scalar(self.own)),
+            "selves": [[dealer, pack(encode_scalar(share))] for dealer, share in sorted(self.selves.items())],
+            "keys": [[dealer, pack(encode_scalar(share))] for dealer, share in sorted(self.keys.items())],
+        }
+
+    @classmethod
+    def parse(cls, body: Body) -> Repair:
+        own, selves, keys = read_fields(body, "own", "selves", "keys")
+        return cls(
+            own=None if own == "" else _parse_scalar(own),
+            selves={dealer: _parse_scalar(text) for dealer, text in _parse_pairs(selves)},
+            keys={dealer: _parse_scalar(text) for dealer, text in _parse_pairs(keys)},
+        )
+
+
+def _parse_pairs(items: object) -> list[tuple[int, object]]:
+    """(dealer, text) in rising order, each dealer once."""
+    if not isinstance(items, list) or not all(isinstance(i, list) and len(i) == 2 and type(i[0]) is int for i in items):
+        raise Refused(Fault.MALFORMED)
+    dealers = [item[0] for item in items]
+    if dealers != sorted(set(dealers)):
+        raise Refused(Fault.MALFORMED)
+    return [(item[0], item[1]) for item in items]
+
+
+def _parse_scalar(text: object) -> int:
+    value = decode_scalar(unpack(text, 32))
+    if value is None:
+        raise Refused(Fault.MALFORMED)
+    return value
+
+
+# ---------------------------------------------------------------- what a party says
+
+
+def say_repair(mine: Secrets, public: PublicState, work: Work | None) -> Speech:
+    """The own self mask, and shares of those who are gone: of each EITHER the self mask OR the mask key."""
+    me = mine.place
+    require_crowd(mine, public, public.opened)
+    if public.phase == FIRST:
+        require_signatures(public)
+    current = redo_work(mine, public, work)
+    may = public.releasable
+    held = _held_shares(mine, public, current, may.seeds | may.keys)
+    body = Repair(
+        own=self_mask_seed(mine, public) if me in public.counted and me not in public.mended.seeds else None,
+        selves={dealer: one.seed for dealer, one in held.items() if dealer in may.seeds},
+        keys={dealer: one.key for dealer, one in held.items() if dealer in may.keys},
+    )
+    nothing = body.own is None and not body.selves and not body.keys
+    return (None if nothing else body.packed()), current
+
+
+def _held_shares(mine: Secrets, public: PublicState, work: Work, dealers: frozenset[int]) -> dict[int, Share]:
+    """The shares that this party holds of these dealers."""
+    shares: dict[int, Share] = {}
+    for dealer in sorted(dealers):
+        if dealer in work.shares:
+            shares[dealer] = work.shares[dealer]
+        elif public.net.place(dealer, mine.place) is not None:
+            shared = shared_point(mine.key(public.agreement.run, "seal"), public.joins[dealer].seal_key)
+            if (one := valid_share(public, dealer, mine.place, shared)) is not None:
+                shares[dealer] = one
+    return shares
+
+
+# ---------------------------------------------------------------- how everybody folds one round
+
+
+@dataclass(frozen=True)
+class LogarithmClaim:
+    """That a public number times G is a point; for `verify_many`."""
+
+    number: int
+    point: bytes
+
+    def equation(self) -> Equation | None:
+        by = random_weight()
+        return Equation(on_g=-by * self.number, scalars=[by], points=[self.point])
 
 
 @dataclass(frozen=True)
@@ -50,8 +140,8 @@ class _Item:
     point: bytes
 
 
-def fold_repair_round(state: PublicState, messages: Mapping[int, Message]) -> PublicState:
-    """One round of repair."""
+def fold_repair(state: PublicState, messages: Messages) -> PublicState:
+    """Self masks and shares, until the sum is known or nobody can help any more: one round of it."""
     items, faults = _collect_items(state, messages)
     verdicts = verify_many([LogarithmClaim(item.number, item.point) for item in items])
     judged = list(zip(items, verdicts, strict=True))
@@ -61,7 +151,7 @@ def fold_repair_round(state: PublicState, messages: Mapping[int, Message]) -> Pu
     return _finish_round(replace(state, named=(*state.named, *named)), mended)
 
 
-def _collect_items(state: PublicState, messages: Mapping[int, Message]) -> tuple[list[_Item], list[tuple[int, Fault]]]:
+def _collect_items(state: PublicState, messages: Messages) -> tuple[list[_Item], list[tuple[int, Fault]]]:
     items: list[_Item] = []
     faults: list[tuple[int, Fault]] = []
     may = state.releasable
@@ -133,7 +223,7 @@ def _finish_round(state: PublicState, mended: Mended) -> PublicState:
     named = tuple(Named(party, Fault.MASK_MISMATCH, state.phase) for party in sorted(liars - known))
     cheats = mended.cheats | (liars & state.counted)
     now = replace(state, mended=replace(mended, cheats=cheats), named=(*state.named, *named))
-    if not now.wanted:
+    if not (now.wanted.seeds or now.wanted.keys):
         return _sum_result(now)
     return now if state.phase == FIRST or now.mended != state.mended else end_run(now, Fault.STUCK)
 
@@ -156,13 +246,7 @@ def _bad_edges(state: PublicState, mended: Mended) -> set[int]:
 
 def _edge_claim(state: PublicState, key: int, one: int, other: int) -> OpeningClaim:
     point, sign = state.edge(one, other)
-    return OpeningClaim(_edge_opening(state, key, one, other), [point], [sign])
-
-
-def _edge_opening(state: PublicState, key: int, one: int, other: int) -> Opening:
-    """What ``one`` added for an edge, from its mask key."""
-    shared = shared_point(key, state.joins[other].mask_key)
-    return edge_mask(state.view, one, other, shared, state.width)
+    return OpeningClaim(edge_opening(state, one, other, key), [point], [sign])
 
 
 def _sum_result(state: PublicState) -> PublicState:
@@ -172,7 +256,7 @@ def _sum_result(state: PublicState) -> PublicState:
     parts += [-self_mask(state.view, party, mended.seeds[party], state.width) for party in counted]
     for gone in state.members - state.counted:
         near = [other for other in state.net.around[gone] if other in state.counted]
-        parts += [_edge_opening(state, mended.keys[gone], gone, other) for other in near]
+        parts += [edge_opening(state, gone, other, mended.keys[gone]) for other in near]
     totals = sum_openings(parts, state.width).values
     most = len(counted) * (state.agreement.plan.steps + state.agreement.plan.noise_bits)
     if max(totals) > most:
