@@ -23,6 +23,7 @@ from hubbub.relations.nodes import (
     Filter,
     JoinKind,
     JoinRows,
+    KeyedTotals,
     NamedValue,
     Partial,
     PersonAggregate,
@@ -99,7 +100,7 @@ class RelationPrinter:
         text = self._select([*self._person_of(node.input), *self._named(node.outputs)], node.input, groups)
         return text if node.having is None else f"{text} HAVING {self._value(node.having)}"
 
-    def _aggregate(self, node: Aggregate) -> str:
+    def _aggregate(self, node: KeyedTotals) -> str:
         keys = [node.input.column(key) for key in node.keys]
         named = [NamedValue(name, key) for name, key in zip(node.keys, keys, strict=True)]
         return self._select(self._named([*named, *node.totals]), node.input, map(self._value, keys))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any, Protocol
 
 from hubbub.relations import limits
@@ -272,7 +273,7 @@ class ValuePrinter:
         """A number that only depends on a row's own content and on a secret."""
         if secret is None:
             return self.dialect.hash.format(texts=", ".join(texts))
-        words = {"secret": self.operations.literal(secret), "seed": int(secret[:15], 16)}
+        words = {"secret": self.operations.literal(secret), "seed": _seed(secret)}
         return self.dialect.keyed_hash.format(texts=", ".join(texts), **words)
 
 
@@ -284,6 +285,12 @@ _SIMPLE = {
     "min_of": "min({0})",
     "negated": "-({0})",
 }
+
+
+def _seed(secret: str) -> int:
+    """The secret as a number of 60 bits: by its own digits, or, of an owner's words, by those of their hash."""
+    is_hex = bool(secret) and set(secret) <= set("0123456789abcdef")
+    return int((secret if is_hex else sha256(secret.encode()).hexdigest())[:15], 16)
 
 
 def _consecutive_ends(domain: tuple[Value, ...]) -> tuple[int, int] | None:

@@ -294,9 +294,9 @@ class _Lowering:
         scope = self._scope(sums, (NUMBER,) if self.prepared else (), later=self.alone)
         return CapDifference(
             scope,
-            self._people(sums),
             sums.keys,
             sums.totals,
+            self._people(sums),
             most,
             sums.content,
             self.secret,

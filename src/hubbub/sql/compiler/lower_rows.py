@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from hubbub.relations import Expr, ValueFacts, owner_of
+from hubbub.relations import Expr, owner_of
 from hubbub.relations.nodes import (
     PERSON,
     Alias,
@@ -128,8 +128,8 @@ class RowsLowering:
         conditions = [self.value(part) for part in beyond_person(inside.where, whom, inside.outer)]
         if inside.outer:
             assert source.person is not None
-            outer = Expr("column", param=(inside.outer, PERSON), facts=ValueFacts(kind=source.person.kind))
-            conditions.append(equal_values(source.person.reference, outer))
+            outer = replace(source.person, alias=inside.outer)
+            conditions.append(equal_values(source.person.reference, outer.reference))
         return Filter(source, tuple(conditions)) if conditions else source
 
 
