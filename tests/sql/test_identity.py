@@ -19,7 +19,7 @@ import hubbub as hb
 from hubbub.engines import DuckDB, InDatabase
 from hubbub.relations import DIALECTS
 from hubbub.relations.column_printer import id_from
-from hubbub.relations.person import form_of
+from hubbub.relations.native_types import form_of
 from hubbub.sql.open_connection import declare
 from hubbub.terms import SourceUnavailable
 

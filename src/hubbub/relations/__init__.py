@@ -9,15 +9,13 @@ from hubbub.relations.casts import TARGETS, CastTarget, can_cast
 from hubbub.relations.column_images import half_away
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
-from hubbub.relations.native_types import kind_of_type
+from hubbub.relations.native_types import form_of, is_kind, kind_of_type
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
 from hubbub.relations.person import (
     TableOwner,
     check_ids,
     column_named,
-    form_of,
     is_direct,
-    is_kind,
     link_form,
     owner_of,
     person_form,

@@ -24,21 +24,6 @@ class OperationPrinter:
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
-        self._rules: dict[str, Callable[[Expr, list[str], list[str]], str]] = {
-            **dict.fromkeys(("add", "sub", "mul"), self._nearest),
-            **dict.fromkeys(("least", "greatest", "coalesce"), self._choice),
-            "mod": self._mod,
-            "round": self._round,
-            "present": self._present,
-            "in": lambda _, parts, numbers: f"({parts[0]} IN ({', '.join(parts[1:])}))",
-            "and": lambda _, parts, numbers: f"({' AND '.join(parts)})",
-            "case": self._case,
-            "substring": self._substring,
-            "extract": self._extract,
-            "date_trunc": self._date_trunc,
-            "date_diff": self._date_diff,
-            "cast": self._cast,
-        }
 
     # ------------------------------------------------------------ words
 
@@ -76,8 +61,10 @@ class OperationPrinter:
     def operation(self, value: Expr, parts: list[str]) -> str:
         """The operation on its parts."""
         numbers = [self.number(arg, part) for arg, part in zip(value.args, parts, strict=True)]
-        rule = self._rules.get(value.op)
-        return self._filled(value.op, parts, numbers, value.param) if rule is None else rule(value, parts, numbers)
+        rule = _RULES.get(value.op)
+        return (
+            self._filled(value.op, parts, numbers, value.param) if rule is None else rule(self, value, parts, numbers)
+        )
 
     def _filled(self, op: str, parts: Sequence[str], numbers: Sequence[str], param: object = None) -> str:
         fixed = param if isinstance(param, tuple) else () if param is None else (param,)
@@ -187,3 +174,20 @@ class OperationPrinter:
         """The engine's word for a type of whole numbers."""
         name = target.name or self.dialect.types[Kind.INTEGER]
         return self.dialect.natives.get(name, name)
+
+
+_RULES: dict[str, Callable[[OperationPrinter, Expr, list[str], list[str]], str]] = {
+    **dict.fromkeys(("add", "sub", "mul"), OperationPrinter._nearest),
+    **dict.fromkeys(("least", "greatest", "coalesce"), OperationPrinter._choice),
+    "mod": OperationPrinter._mod,
+    "round": OperationPrinter._round,
+    "present": OperationPrinter._present,
+    "in": lambda own, value, parts, numbers: f"({parts[0]} IN ({', '.join(parts[1:])}))",
+    "and": lambda own, value, parts, numbers: f"({' AND '.join(parts)})",
+    "case": OperationPrinter._case,
+    "substring": OperationPrinter._substring,
+    "extract": OperationPrinter._extract,
+    "date_trunc": OperationPrinter._date_trunc,
+    "date_diff": OperationPrinter._date_diff,
+    "cast": OperationPrinter._cast,
+}

@@ -9,25 +9,12 @@ table, so that nobody is two.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hubbub.relations.native_types import (
-    COLLATED,
-    FLOATS,
-    INTEGERS,
-    SMALL_INTEGERS,
-    TYPES,
-    UNSIGNED,
-    is_number_type,
-    kind_of_type,
-)
+from hubbub.relations.native_types import form_of, type_of
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import SourceUnavailable
-
-_MOST_DIGITS = 38  # of a decimal
-_COLLATIONS = ("NOCASE", "NOACCENT", "NFC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +61,6 @@ def _linked_owner(table: Table, dataset: Dataset) -> TableOwner:
     key = column_named(parent, link.key)
     form = link_form((table, column), (parent, key))
     return TableOwner(column, form, ParentTable(parent.name, key, _linked_owner(parent, dataset)))
-
-
-def form_of(natives: Sequence[str]) -> str | None:
-    """The form in which ids of these types are compared; None if they cannot be."""
-    if all(is_number_type(native) for native in natives):
-        return _number_form(natives)
-    if all(_is_text(native) for native in natives):
-        return _text_form(natives)
-    return natives[0] if len(set(natives)) == 1 else None
-
-
-def type_of(column: Column) -> str:
-    """The engine's type that a column's ids are of: the declared one, and the source's where that is of this kind."""
-    plain = column.native.partition(" COLLATE ")[0]
-    return column.native if plain and is_kind(kind_of_type(plain), column.kind) else TYPES[column.kind]
-
-
-def is_kind(stored: str, kind: Kind) -> bool:
-    """Whether a source's kind is the declared one; numbers are of one kind, and their ids are told apart exactly."""
-    return stored == kind.value or (kind.is_number and Kind(stored).is_number)
 
 
 def person_form(dataset: Dataset) -> str:
@@ -153,42 +120,3 @@ def _common_form(columns: Sequence[tuple[Table, Column]]) -> str:
         "other types with themselves alone; a mixture would join nothing, in silence.",
         fix="Store the ids with one type in all tables, or declare one for those that come as text.",
     )
-
-
-# ---------------------------------------------------------------- forms
-
-
-def _is_text(native: str) -> bool:
-    return native == "VARCHAR" or native.startswith((COLLATED, "ENUM"))
-
-
-def _number_form(natives: Sequence[str]) -> str:
-    floats = [native for native in natives if native in FLOATS]
-    if floats:
-        return "FLOAT" if "FLOAT" in floats else "DOUBLE"
-    if SMALL_INTEGERS.issuperset(natives):
-        return "BIGINT"
-    if set(UNSIGNED).issuperset(natives) and "UHUGEINT" in natives:
-        return "UHUGEINT"
-    sizes = [_digits_of(native) for native in natives]
-    digits, scale = (max(parts) for parts in zip(*sizes, strict=True))
-    if scale == 0 and "UHUGEINT" not in natives:
-        return "HUGEINT"
-    return f"DECIMAL({digits + scale},{scale})" if digits + scale <= _MOST_DIGITS else "DOUBLE"
-
-
-def _digits_of(native: str) -> tuple[int, int]:
-    """Digits before and after the point."""
-    if native in INTEGERS:
-        return INTEGERS[native], 0
-    width, scale = map(int, re.findall(r"\d+", native)[:2])
-    return width - scale, scale
-
-
-def _text_form(natives: Sequence[str]) -> str | None:
-    rules = {native.removeprefix(COLLATED).upper() for native in natives if native.startswith(COLLATED)}
-    if not rules:
-        return "VARCHAR"
-    [rule, *others] = rules
-    known = all(part in _COLLATIONS for part in rule.split("."))
-    return None if others or not known else f"{COLLATED}{rule}"

@@ -66,25 +66,17 @@ class RelationPrinter:
         self.dialect = dialect
         self.values = ValuePrinter(dialect, self._exists)
         self.operations = self.values.operations
-        self._queries: dict[type[Relation], Callable[[Any], str]] = {
-            TableScan: self._scan,
-            Values: self._values,
-            Project: self._project,
-            Window: self._project,
-            PlainRows: self._project,
-            PersonAggregate: self._person_aggregate,
-            Rank: self._rank,
-            UnionAll: lambda node: " UNION ALL ".join(map(self.query, node.inputs)),
-            With: self._with,
-            Aggregate: self._aggregate,
-            Partial: self._aggregate,
-            **dict.fromkeys((Cap, CapDifference, ClipTotals), lambda node: self.query(expand_node(node))),
-        }
 
     def query(self, node: Relation) -> str:
         """A whole SELECT."""
-        form = self._queries.get(type(node))
-        return form(node) if form is not None else self._select(["*"], node)
+        form = _QUERIES.get(type(node))
+        return form(self, node) if form is not None else self._select(["*"], node)
+
+    def _union(self, node: UnionAll) -> str:
+        return " UNION ALL ".join(map(self.query, node.inputs))
+
+    def _expanded(self, node: Cap | CapDifference | ClipTotals) -> str:
+        return self.query(expand_node(node))
 
     # ------------------------------------------------------------ SELECT
 
@@ -230,3 +222,16 @@ class RelationPrinter:
 
     def _id(self, name: str, owner: TableOwner) -> str:
         return id_in(f"{_SOURCE}.{self.operations.quoted(name)}", owner.column, owner.form, self.dialect)
+
+
+_QUERIES: dict[type[Relation], Callable[[RelationPrinter, Any], str]] = {
+    TableScan: RelationPrinter._scan,
+    Values: RelationPrinter._values,
+    **dict.fromkeys((Project, Window, PlainRows), RelationPrinter._project),
+    PersonAggregate: RelationPrinter._person_aggregate,
+    Rank: RelationPrinter._rank,
+    UnionAll: RelationPrinter._union,
+    With: RelationPrinter._with,
+    **dict.fromkeys((Aggregate, Partial), RelationPrinter._aggregate),
+    **dict.fromkeys((Cap, CapDifference, ClipTotals), RelationPrinter._expanded),
+}

@@ -39,34 +39,6 @@ class ValuePrinter:
         self.dialect, self._exists = dialect, exists
         self.operations = OperationPrinter(dialect)
         self._names: dict[str, str] = {}
-        self._templates: dict[str, Callable[[Expr, list[str]], str]] = {
-            "over": self._over,
-            "aggregate": self._aggregate,
-            "aggregate_if": self._aggregate,
-            "when": self._when,
-            "typed": lambda value, parts: self._typed(value.args[0], parts[0]),
-            "group_key": lambda value, parts: self._group_key(value.args[0], parts[0]),
-            "listed": lambda value, parts: self._listed(parts[0], value.param),
-            "on_grid": lambda value, parts: self._on_grid(value.args[0], parts[0], value.param),
-            "cell": lambda value, parts: self._cell(value.args[0], parts[0], value.param),
-            "bucket": lambda value, parts: self._bucket(parts[0], value.param),
-            "known_number": lambda value, parts: self._known_number(value.args[0], parts[0]),
-            "size": lambda value, parts: self._size(value.args[0], parts[0], *value.param),
-            "sum_of": lambda _, parts: dialect.sum.format(parts[0]),
-            "total": lambda _, parts: self._total(parts[0]),
-            "centred_total": lambda value, parts: self._centred_total(parts[0], value.param),
-            "whole": lambda _, parts: dialect.casts[Kind.INTEGER].format(parts[0]),
-            "clamped_total": lambda value, parts: self._clamped_total(parts[0], *value.param),
-            "norm": lambda value, parts: self._norm(parts[0], value.param),
-            "clipped_total": lambda value, parts: self._clipped_total(parts[0], parts[1], value.param),
-            "person_id": lambda value, parts: id_from(parts[0], value.param[0], value.param[1], dialect),
-            "declared_id": lambda value, parts: id_in(parts[0], value.param[0], value.param[1], dialect),
-            "read_as": lambda value, parts: read_as(parts[0], value.param[0], value.param[1], dialect),
-            "as_type": lambda value, parts: as_native(parts[0], value.param, dialect),
-            "as_text": lambda _, parts: dialect.text.format(parts[0]),
-            "sign_of": lambda _, parts: dialect.is_negative.format(parts[0]),
-            "hashed": lambda value, parts: self.keyed_hash(value.param, parts),
-        }
 
     def name(self, name: str) -> str:
         """A column's name."""
@@ -90,8 +62,8 @@ class ValuePrinter:
         simple = _SIMPLE.get(value.op)
         if simple is not None:
             return simple.format(*parts)
-        template = self._templates.get(value.op)
-        return template(value, parts) if template is not None else self._operation(value, parts)
+        template = _TEMPLATES.get(value.op)
+        return template(self, value, parts) if template is not None else self._operation(value, parts)
 
     def _operation(self, value: Expr, parts: list[str]) -> str:
         """What a function makes, cut where it may be long. Templates name parts twice, and that must not double on."""
@@ -277,6 +249,34 @@ class ValuePrinter:
         return self.dialect.keyed_hash.format(texts=", ".join(texts), **words)
 
 
+_TEMPLATES: dict[str, Callable[[ValuePrinter, Expr, list[str]], str]] = {
+    "over": ValuePrinter._over,
+    "aggregate": ValuePrinter._aggregate,
+    "aggregate_if": ValuePrinter._aggregate,
+    "when": ValuePrinter._when,
+    "typed": lambda own, value, parts: own._typed(value.args[0], parts[0]),
+    "group_key": lambda own, value, parts: own._group_key(value.args[0], parts[0]),
+    "listed": lambda own, value, parts: own._listed(parts[0], value.param),
+    "on_grid": lambda own, value, parts: own._on_grid(value.args[0], parts[0], value.param),
+    "cell": lambda own, value, parts: own._cell(value.args[0], parts[0], value.param),
+    "bucket": lambda own, value, parts: own._bucket(parts[0], value.param),
+    "known_number": lambda own, value, parts: own._known_number(value.args[0], parts[0]),
+    "size": lambda own, value, parts: own._size(value.args[0], parts[0], *value.param),
+    "sum_of": lambda own, _, parts: own.dialect.sum.format(parts[0]),
+    "total": lambda own, _, parts: own._total(parts[0]),
+    "centred_total": lambda own, value, parts: own._centred_total(parts[0], value.param),
+    "whole": lambda own, _, parts: own.dialect.casts[Kind.INTEGER].format(parts[0]),
+    "clamped_total": lambda own, value, parts: own._clamped_total(parts[0], *value.param),
+    "norm": lambda own, value, parts: own._norm(parts[0], value.param),
+    "clipped_total": lambda own, value, parts: own._clipped_total(parts[0], parts[1], value.param),
+    "person_id": lambda own, value, parts: id_from(parts[0], value.param[0], value.param[1], own.dialect),
+    "declared_id": lambda own, value, parts: id_in(parts[0], value.param[0], value.param[1], own.dialect),
+    "read_as": lambda own, value, parts: read_as(parts[0], value.param[0], value.param[1], own.dialect),
+    "as_type": lambda own, value, parts: as_native(parts[0], value.param, own.dialect),
+    "as_text": lambda own, _, parts: own.dialect.text.format(parts[0]),
+    "sign_of": lambda own, _, parts: own.dialect.is_negative.format(parts[0]),
+    "hashed": lambda own, value, parts: own.keyed_hash(value.param, parts),
+}
 _SIMPLE = {
     "count_rows": "count(*)",
     "count_of": "count({0})",
