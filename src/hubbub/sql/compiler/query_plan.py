@@ -172,6 +172,11 @@ class AggregateReading:
         return f"{self.how.value} of {', '.join(f'm{index}' for index in self.measures)}"
 
 
+def readings_in(value: Expr) -> list[AggregateReading]:
+    """What an expression over the answer's rows reads."""
+    return [value.param] if value.op == "read" else [inner for arg in value.args for inner in readings_in(arg)]
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedColumn:
     """A column of the answer: arithmetic over ("read", Reading), ("key", i) and literals, and words about it."""
@@ -247,3 +252,11 @@ class QuestionPlan:
         if not self.public_keys:
             return None
         return math.prod(len(key.domain or ()) for key in self.keys)
+
+    @property
+    def quantiles(self) -> tuple[AggregateReading, ...]:
+        """The quantiles that outputs, HAVING and ORDER BY read, each once."""
+        values = [output.value for output in self.outputs] + [part.value for part in self.order]
+        values += [self.having] if self.having is not None else []
+        readings = [reading for value in values for reading in readings_in(value)]
+        return tuple(dict.fromkeys(reading for reading in readings if reading.how is How.QUANTILE))
