@@ -23,7 +23,7 @@ DUCKDB = DIALECTS["duckdb"]
 _FIELD = re.compile(r"\{[^{}]*\}")
 _OF_ONE_ENGINE = re.compile(
     r"TRY_CAST|VARCHAR|HUGEINT|BIGINT|DOUBLE|DECIMAL|TIMESTAMP|DATE '|DISTINCT ON|DISTINCT FROM|MATERIALIZED|VALUES"
-    r"|isnan|isfinite|signbit|strlen|hash\(|sum\(|date_diff|date_trunc|extract\(|//|%|\"|::"
+    r"|isnan|isfinite|signbit|strlen|hash\(|sum\(|trunc\(|date_diff|date_trunc|extract\(|//|%|\"|::"
 )
 
 

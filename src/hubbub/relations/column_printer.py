@@ -122,7 +122,8 @@ def _whole_id(text: str, native: str, form: str, dialect: Dialect) -> str:
     if native in INTEGERS:
         return as_native(text, form, dialect)
     if is_number_type(native):  # a cast to an integer rounds, and 1.5 is not the person 2
-        return as_native(f"CASE WHEN {text} = trunc({text}) THEN {text} END", form, dialect)
+        whole_part = dialect.operations["trunc"].format(n=[text])
+        return as_native(f"CASE WHEN {text} = {whole_part} THEN {text} END", form, dialect)
     whole, double = as_native(text, form, dialect), dialect.casts[Kind.NUMBER]
     return f"CASE WHEN {double.format(text)} = {double.format(dialect.text.format(whole))} THEN {whole} END"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -19,11 +20,11 @@ _DOUBLES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class OperationPrinter:
     """Fills the templates of one dialect."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
+    dialect: Dialect
 
     # ------------------------------------------------------------ words
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hubbub.relations import Expr, owner_of
 from hubbub.relations.nodes import (
@@ -34,11 +34,11 @@ _ITEM_KEY = "0"  # which rows of a join take part is no answer, and the same in 
 _TIED = ("row_number", "lag", "lead", "first_value")  # windows whose value depends on the order of equal rows
 
 
+@dataclass(frozen=True, slots=True)
 class RowsLowering:
     """Lowers items and expressions of one dataset."""
 
-    def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset
+    dataset: Dataset
 
     # ------------------------------------------------------------ FROM
 
