@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from hubbub.relations import Expr, build, column, renamed
+from hubbub.relations import Expr, build, column, is_direct, renamed
 from hubbub.schema import Dataset, Kind, Table
 from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_person
 from hubbub.sql.compiler.fan_out import bound_items
@@ -407,6 +407,4 @@ def _column_named(item: Item, name: str, dataset: Dataset) -> Expr | None:
 def _is_unit(table: Table, name: str, dataset: Dataset) -> bool:
     """Whether the column itself tells people apart (and not by way of another table)."""
     link = table.link
-    if link is None or link.column.lower() != name.lower() or not dataset.unit:
-        return False
-    return not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()
+    return link is not None and link.column.lower() == name.lower() and bool(dataset.unit) and is_direct(table, dataset)

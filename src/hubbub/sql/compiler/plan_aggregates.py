@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from hubbub.relations import Expr, build, date_at, limits, readable, shown
 from hubbub.schema import Kind
-from hubbub.sql.compiler.plan_keys import number_of_groups, plan_keys
+from hubbub.sql.compiler.plan_keys import plan_keys
 from hubbub.sql.compiler.query_plan import (
     AggregatePlan,
     AggregateReading,
@@ -19,6 +19,7 @@ from hubbub.sql.compiler.query_plan import (
     PlannedColumn,
     QuantileCurve,
     SumKind,
+    number_of_groups,
 )
 from hubbub.sql.compiler.question import Question, person
 from hubbub.terms import Unbounded

@@ -6,7 +6,7 @@ A plan is public: it is worked out from the text and the declared facts, and hol
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -33,6 +33,13 @@ class GroupKey:
     name: str
     value: Expr
     domain: tuple[Value, ...] | None
+
+
+def number_of_groups(keys: Sequence[GroupKey]) -> int | None:
+    """How many groups there are; None if that is not public."""
+    if any(key.domain is None for key in keys):
+        return None
+    return math.prod(len(key.domain or ()) for key in keys)
 
 
 class SumKind(StrEnum):
@@ -244,14 +251,12 @@ class QuestionPlan:
     @property
     def public_keys(self) -> bool:
         """Whether the rows of the answer are known beforehand."""
-        return all(key.domain is not None for key in self.keys)
+        return self.size is not None
 
     @property
     def size(self) -> int | None:
         """How many rows the answer has; None if keys are chosen privately."""
-        if not self.public_keys:
-            return None
-        return math.prod(len(key.domain or ()) for key in self.keys)
+        return number_of_groups(self.keys)
 
     @property
     def quantiles(self) -> tuple[AggregateReading, ...]:
