@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "hubbub"
-WRITERS = ("engines/", "relations/printer.py", "relations/value_printer.py", "relations/dialects.py")
-WRITERS += ("relations/person.py", "relations/readable_columns.py")  # what a column's id and its safe reading are
+WRITERS = ("engines/", "relations/dialects/", "relations/printer.py", "relations/value_printer.py")
+WRITERS += ("relations/operation_printer.py", "relations/column_printer.py")
 EXCEPTED = {
     "ledger/": "the book's own tables",
     "local/collection/": "the collector's own tables, and reports that are nobody's once they are noised",

@@ -24,7 +24,7 @@ import pyarrow
 import pyarrow.parquet
 
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.relations.person import form_of
+from hubbub.relations.native_types import form_of
 from hubbub.schema import descriptor
 from hubbub.schema.tables import Dataset
 from hubbub.sql.open_connection import complete_dataset

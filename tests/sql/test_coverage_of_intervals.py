@@ -21,7 +21,7 @@ from hubbub.noise.testing import seeded
 from hubbub.releases import Release
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import answer, measurement
-from hubbub.sql.noise_allocation import Price
+from hubbub.sql.price import Price
 from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
 from hubbub.terms import Budget
 from tests.sql._exact import engine_over
@@ -98,19 +98,7 @@ def released(engine: Remembering, told: QueryQuote) -> Release:
         for plan, spent, texts in zip(told.planned.plans, told.spent, statements, strict=True)
     ]
     kept = measurement.read(measurement.stored(parts, told.planned.plans), told.planned.plans)
-    columns = [answer.part_of(*each) for each in zip(told.planned.plans, told.spent, kept, strict=True)]
-    return answer.release(
-        columns,
-        question=TEXT,
-        guarantee=told.guarantee,
-        receipt=None,
-        repeated=False,
-        parameters={},
-        budget_left="",
-        order=told.planned.order,
-        limit=told.planned.limit,
-        offset=told.planned.offset,
-    )
+    return answer.release(told, kept, None, "", repeated=False)
 
 
 def seed(monkeypatch: pytest.MonkeyPatch, *, stretch: Fraction = Fraction(1)) -> None:

@@ -20,7 +20,7 @@ import pytest
 from hubbub.engines import DuckDB, EngineFailed
 from hubbub.engines.frames import readable_table
 from hubbub.engines.sources import arrow_of
-from hubbub.relations import person as identity
+from hubbub.relations import Dialect, column_printer
 from hubbub.schema.tables import Dataset
 from hubbub.sql import quote
 from hubbub.sql.compiler.lower_plan import EngineStatement
@@ -252,12 +252,12 @@ def unclamped(plan: QuestionPlan) -> QuestionPlan:
     return replace(plan, measures=tuple(wide))
 
 
-def rounded(text: str, native: str, form: str) -> str:
+def rounded(text: str, native: str, form: str, dialect: Dialect) -> str:
     """Ids with fewer digits than they have."""
     return f"CAST(TRY_CAST({text} AS FLOAT) AS VARCHAR)"
 
 
-def as_written(text: str, native: str, form: str) -> str:
+def as_written(text: str, native: str, form: str, dialect: Dialect) -> str:
     """Ids by how they are written, in ranks alone."""
     return f"CAST({text} AS VARCHAR)"
 
@@ -279,7 +279,7 @@ PLANTED: dict[str, tuple[Fault, str, str]] = {
         "prepared",
     ),
     "a clamp that is dropped": (lambda patch: faulty_plan(str, unclamped, patch), SUMS, ""),
-    "ids that lose digits": (lambda patch: patch.setattr(identity, "id_from", rounded), BY_WARD, ""),
+    "ids that lose digits": (lambda patch: patch.setattr(column_printer, "id_from", rounded), BY_WARD, ""),
     "ranks of other people than the plan's": (
         lambda patch: patch.setattr("hubbub.relations.value_printer.id_from", as_written),
         NUMBERS,

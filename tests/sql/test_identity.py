@@ -17,10 +17,13 @@ import pytest
 
 import hubbub as hb
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.relations.person import form_of, id_from
+from hubbub.relations import DIALECTS
+from hubbub.relations.column_printer import id_from
+from hubbub.relations.native_types import form_of
 from hubbub.sql.open_connection import declare
 from hubbub.terms import SourceUnavailable
 
+DUCKDB = DIALECTS["duckdb"]
 WHOLE = ("TINYINT", "INTEGER", "BIGINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT")
 EXACT = (*WHOLE, "DECIMAL(9,0)", "DECIMAL(18,3)", "DECIMAL(38,0)", "DECIMAL(38,20)")
 NUMBERS = (*EXACT, "FLOAT", "DOUBLE")
@@ -48,7 +51,7 @@ def ids(engine: Any, native: str, form: str) -> dict[str, Any]:
     """For each number that a type holds exactly, the id that it is."""
     values = ", ".join(f"('{text}')" for text in IDS)
     held = f"SELECT t, TRY_CAST(t AS {native}) AS x FROM (VALUES {values}) AS v(t)"
-    rows = engine.execute(f"SELECT t, x, {id_from('x', native, form)} FROM ({held})").fetchall()
+    rows = engine.execute(f"SELECT t, x, {id_from('x', native, form, DUCKDB)} FROM ({held})").fetchall()
     return {text: found for text, x, found in rows if x is not None and _holds(x, text)}
 
 
@@ -85,10 +88,10 @@ def test_a_person_is_no_two_because_one_table_rounds(engine: Any) -> None:
 def test_what_is_no_number_is_nobody(engine: Any) -> None:
     values = "('nan'), ('-nan'), ('inf'), ('-inf'), ('0'), ('-0'), ('1.5')"
     query = f"SELECT {{}} FROM (SELECT CAST(t AS DOUBLE) AS x FROM (VALUES {values}) AS v(t))"
-    rows = engine.execute(query.format(id_from("x", "DOUBLE", "DOUBLE"))).fetchall()
+    rows = engine.execute(query.format(id_from("x", "DOUBLE", "DOUBLE", DUCKDB))).fetchall()
     assert [row[0] for row in rows] == [None, None, None, None, 0.0, 0.0, 1.5]
     assert [math.copysign(1, row[0]) for row in rows[4:6]] == [1, 1]
-    rows = engine.execute(query.format(id_from("x", "DOUBLE", "BIGINT"))).fetchall()
+    rows = engine.execute(query.format(id_from("x", "DOUBLE", "BIGINT", DUCKDB))).fetchall()
     assert [row[0] for row in rows] == [None, None, None, None, 0, 0, None]
 
 
@@ -96,9 +99,9 @@ def test_text_that_is_declared_to_be_a_number_is_that_number_or_nobody(engine: A
     texts = ["1", " 1 ", "1.0", "1e0", "01", "1.5", "x", "", "1" * 30, "-9007199254740994", "inf", "nan"]
     table = pyarrow.table({"x": texts})
     engine.register("texts", table)
-    whole = engine.execute(f"SELECT {id_from('x', 'VARCHAR', 'BIGINT')} FROM texts").fetchall()
+    whole = engine.execute(f"SELECT {id_from('x', 'VARCHAR', 'BIGINT', DUCKDB)} FROM texts").fetchall()
     assert [row[0] for row in whole] == [1, 1, 1, 1, 1, None, None, None, None, -9007199254740994, None, None]
-    double = engine.execute(f"SELECT {id_from('x', 'VARCHAR', 'DOUBLE')} FROM texts").fetchall()
+    double = engine.execute(f"SELECT {id_from('x', 'VARCHAR', 'DOUBLE', DUCKDB)} FROM texts").fetchall()
     assert [row[0] for row in double][5:9] == [1.5, None, None, float("1" * 30)]
 
 

@@ -17,7 +17,7 @@ import pytest
 from hubbub.engines import DuckDB
 from hubbub.releases import Release
 from hubbub.sql import answer, measurement
-from hubbub.sql.noise_allocation import Price
+from hubbub.sql.price import Price
 from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import HubbubError
 from tests.sql._exact import SECRET, _Exact, _ExactCurve
@@ -42,28 +42,16 @@ def told(engine: DuckDB, text: str) -> Release:
     """The answer by the real way, with nothing where the noise would be and every key."""
     planned = plan_text(text, DATASET, gaussian=True)
     known = quote_plan(planned, PRICE)
-    parts = []
+    results = []
     statements = planned.statements("duckdb", secret=SECRET)
-    for plan, spent, texts in zip(planned.plans, known.spent, statements, strict=True):
+    for plan, texts in zip(planned.plans, statements, strict=True):
         exact = SimpleNamespace(
             measures=[_Exact()] * len(plan.measures),
             curves=[_ExactCurve(plan.size or 1) for _ in plan.curves],
             chooser=_Exact(),
         )
-        measured = measurement.run(engine, plan, exact, texts, seconds=60)  # type: ignore[arg-type]  # it has the same parts
-        parts.append(answer.part_of(plan, spent, measured))
-    return answer.release(
-        parts,
-        question=text,
-        guarantee=known.guarantee,
-        receipt=None,
-        repeated=False,
-        parameters={},
-        budget_left="",
-        order=planned.order,
-        limit=planned.limit,
-        offset=planned.offset,
-    )
+        results.append(measurement.run(engine, plan, exact, texts, seconds=60))  # type: ignore[arg-type]  # it has the same parts
+    return answer.release(known, results, None, "", repeated=False)
 
 
 def difference(release: Release, rows: list[tuple[Any, ...]]) -> str:

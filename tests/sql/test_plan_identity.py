@@ -36,9 +36,8 @@ from hubbub.sql.compiler.query_plan import (
 )
 from hubbub.sql.compiler.question import Aggregated, Field, Item, Ordering, Scan, SemiJoin, Subquery, Windowed
 from hubbub.sql.compiler.syntax.functions import FUNCTIONS
-from hubbub.sql.measurement import quantiles_of
-from hubbub.sql.noise_allocation import Price
 from hubbub.sql.plan_identity import OPERATIONS, expression_identity, plan_identity, value_identity
+from hubbub.sql.price import Price
 from hubbub.sql.quote import QueryPlan, plan_text, quote_plan
 from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import HubbubError
@@ -88,7 +87,7 @@ def printed(planned: QueryPlan) -> str:
     """All that tells two questions apart by what is run: statements of each engine, public keys, quantiles."""
     statements = [[[s.sql for s in part] for part in planned.statements(name)] for name in dialects.DIALECTS]
     keys = [[repr(key.domain) for key in plan.keys] for plan in planned.plans]
-    quantiles = [[(q.curve, str(q.quantile)) for q in quantiles_of(plan)] for plan in planned.plans]
+    quantiles = [[(q.curve, str(q.quantile)) for q in plan.quantiles] for plan in planned.plans]
     return json.dumps([planned.dataset.fingerprint(), statements, keys, quantiles], sort_keys=True)
 
 

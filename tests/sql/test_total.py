@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from hubbub.engines import DuckDB, EngineFailed
-from hubbub.relations.dialects import DIALECTS, Dialect
+from hubbub.relations import column_printer
+from hubbub.relations.dialects import DIALECTS
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
 from hubbub.sql.prepare_copy import prepare
@@ -58,12 +60,13 @@ def test_what_suggests_is_made_of_functions_that_cannot_fail() -> None:
 
 
 def test_a_cast_over_a_column_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialect, "try_cast", lambda self, text, kind: f"CAST({text} AS {self.types[kind]})")
+    casts = {kind: text.replace("TRY_CAST", "CAST") for kind, text in DUCKDB.casts.items()}
+    monkeypatch.setitem(DIALECTS, "duckdb", replace(DUCKDB, casts=casts))
     assert sum(bool(faults(sql)) for sql in printed()) > 50
 
 
 def test_a_date_that_is_not_held_to_the_calendar_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialect, "in_calendar", lambda self, value, text: text)
+    monkeypatch.setattr(column_printer, "in_calendar", lambda text, kind, dialect: text)
     assert any(faults(sql) for sql in printed())
 
 
@@ -228,10 +231,8 @@ def test_types_do_not_depend_on_values(hostile: Any, tmp_path: Path) -> None:
 def test_a_guard_that_alone_keeps_a_cast_from_failing_is_noticed(
     hostile: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def guarded(self: Dialect, text: str, name: str) -> str:
-        return f"CASE WHEN {text} BETWEEN -1000 AND 1000 THEN CAST({text} AS {name}) END"
-
-    monkeypatch.setattr(Dialect, "narrow", guarded)
+    guarded = "CASE WHEN {0} BETWEEN -1000 AND 1000 THEN CAST({0} AS {type}) END"
+    monkeypatch.setitem(DIALECTS, "duckdb", replace(DUCKDB, narrow=guarded))
     engine = Plodding({"t": hostile.select(["p", "float64"])}, threads=1)
     columns = engine.columns("t")
     assert not run(DuckDB({"t": hostile.select(["p", "float64"])}), columns, without_guards=False)

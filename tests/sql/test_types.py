@@ -22,8 +22,8 @@ from hubbub.engines.sources import _value_as_text, is_pandas
 from hubbub.schema.description import describe
 from hubbub.schema.draft import from_dataset
 from hubbub.schema.tables import Dataset, Kind
-from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.open_connection import connect, declare
+from hubbub.sql.price import price_of
 from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import Budget, HubbubError
 

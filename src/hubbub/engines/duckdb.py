@@ -12,10 +12,11 @@ from typing import Any
 from hubbub.engines import parquet
 from hubbub.engines.frames import readable_table
 from hubbub.engines.protocol import DEFAULT_SECONDS, Engine
+from hubbub.engines.readable_columns import ReadForm, parquet_form, readable_form
 from hubbub.engines.records import Csv
 from hubbub.engines.sources import arrow_of, header_of, quoted_list
 from hubbub.engines.twin import open_twin
-from hubbub.relations import ReadForm, kind_of_type, parquet_form, readable_form
+from hubbub.relations import kind_of_type
 from hubbub.schema import Headless, InDatabase, check_distinct, files_of, format_of, one_file, unavailable
 from hubbub.terms import RunFailed, SourceUnavailable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hubbub.engines.readable_columns import ReadForm, from_milliseconds, readable_form
 from hubbub.engines.sources import quoted_list
-from hubbub.relations import ReadForm, from_milliseconds, readable_form
 from hubbub.schema import check_distinct, unavailable
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Typed expressions over private columns, what is known of their values, and who a person is; one dialect per engine.
 
-``expressions`` and ``value_facts`` hold bounds, ``person`` tells people apart, ``limits`` bounds work, ``dialects``
-prints. Nothing here runs a statement. Start with ``expressions``.
+``expressions`` and ``value_facts`` hold bounds, ``person`` tells people apart, ``limits`` bounds work, the printers
+write in the words of ``dialects``. Nothing here runs a statement. Start with ``expressions``.
 """
 
 from hubbub.relations import limits
@@ -9,29 +9,18 @@ from hubbub.relations.casts import TARGETS, CastTarget, can_cast
 from hubbub.relations.column_images import half_away
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
+from hubbub.relations.native_types import form_of, is_kind, kind_of_type
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
 from hubbub.relations.person import (
     TableOwner,
     check_ids,
     column_named,
-    form_of,
-    id_from,
-    id_in,
     is_direct,
-    is_kind,
     link_form,
     owner_of,
     person_form,
 )
 from hubbub.relations.printer import print_expression, print_relation
-from hubbub.relations.readable_columns import (
-    ReadForm,
-    from_milliseconds,
-    kind_of_type,
-    parquet_form,
-    readable_form,
-    with_text,
-)
 from hubbub.relations.text_work import characters_looked_at, characters_made, check_made, works_on_text
 from hubbub.relations.value_facts import build, date_at, shifted
 
@@ -44,7 +33,6 @@ __all__ = [
     "CastTarget",
     "Dialect",
     "Expr",
-    "ReadForm",
     "TableOwner",
     "ValueFacts",
     "build",
@@ -57,10 +45,7 @@ __all__ = [
     "column_named",
     "date_at",
     "form_of",
-    "from_milliseconds",
     "half_away",
-    "id_from",
-    "id_in",
     "is_direct",
     "is_kind",
     "kind_of",
@@ -69,16 +54,13 @@ __all__ = [
     "link_form",
     "literal",
     "owner_of",
-    "parquet_form",
     "person_form",
     "place_of",
     "print_expression",
     "print_relation",
     "readable",
-    "readable_form",
     "renamed",
     "shifted",
     "shown",
-    "with_text",
     "works_on_text",
 ]

@@ -64,9 +64,15 @@ def cast_facts(parts: Sequence[Expr], param: object) -> ValueFacts:
     assert isinstance(param, CastTarget)
     facts = _cast_facts(parts[0].facts, param)
     if param.name and facts.lower is not None and facts.upper is not None:
-        most = 2 ** _BITS[param.name]
-        facts = replace(facts, lower=max(facts.lower, Fraction(-most)), upper=min(facts.upper, Fraction(most - 1)))
+        lower, upper = whole_bounds(param)
+        facts = replace(facts, lower=max(facts.lower, Fraction(lower)), upper=min(facts.upper, Fraction(upper)))
     return facts
+
+
+def whole_bounds(target: CastTarget) -> tuple[int, int]:
+    """The least and the largest whole number of a narrow type."""
+    most = 1 << _BITS[target.name]
+    return -most, most - 1
 
 
 def _cast_facts(a: ValueFacts, target: CastTarget) -> ValueFacts:

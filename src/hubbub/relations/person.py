@@ -9,33 +9,12 @@ table, so that nobody is two.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hubbub.relations.dialects import Dialect
-from hubbub.relations.readable_columns import with_text
+from hubbub.relations.native_types import form_of, type_of
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import SourceUnavailable
-
-_SIGNED = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "HUGEINT": 39}  # digits
-_UNSIGNED = {"UTINYINT": 3, "USMALLINT": 5, "UINTEGER": 10, "UBIGINT": 20, "UHUGEINT": 39}
-_DIGITS = _SIGNED | _UNSIGNED
-_SMALL = {name for name, digits in _DIGITS.items() if digits <= 19}
-_WHOLE = ("BIGINT", "HUGEINT", "UHUGEINT")
-_FLOATS = ("FLOAT", "DOUBLE")
-_MOST_DIGITS = 38  # of a decimal
-_KINDS = {
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.INTEGER: "BIGINT",
-    Kind.NUMBER: "DOUBLE",
-    Kind.TEXT: "VARCHAR",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP",
-    Kind.OPAQUE: "BLOB",
-}
-_COLLATED = "VARCHAR COLLATE "
-_COLLATIONS = {"NOCASE": "lower", "NOACCENT": "strip_accents", "NFC": "nfc_normalize"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,50 +61,6 @@ def _linked_owner(table: Table, dataset: Dataset) -> TableOwner:
     key = column_named(parent, link.key)
     form = link_form((table, column), (parent, key))
     return TableOwner(column, form, ParentTable(parent.name, key, _linked_owner(parent, dataset)))
-
-
-def id_in(text: str, column: Column, form: str, dialect: Dialect) -> str:
-    """The id that a column holds, in the given form: a value or NULL for every row, and never a failure."""
-    if dialect.name != "duckdb":  # its schema tells kinds only
-        return text if form == "BIGINT" and not column.from_text else dialect.stored(text, Kind.TEXT)
-    return id_from(text, column.native or _KINDS[column.kind], form)
-
-
-def id_from(text: str, native: str, form: str) -> str:
-    """The same for a column of one of DuckDB's types."""
-    if native != form:
-        text = with_text(text, native)
-    if form in _WHOLE:
-        return _whole_id(text, native, form)
-    if form in _FLOATS:
-        return _float_id(text, native, form)
-    if form.startswith("VARCHAR"):
-        return _text_id(text, native, form)
-    if form.startswith("DECIMAL") or form in _KINDS.values():
-        return text if native == form else f"TRY_CAST({text} AS {form})"
-    return text if form == "UUID" else f"TRY_CAST({text} AS VARCHAR)"
-
-
-def form_of(natives: Sequence[str]) -> str | None:
-    """The form in which ids of these types are compared; None if they cannot be."""
-    if all(_is_number(native) for native in natives):
-        return _number_form(natives)
-    if all(_is_text(native) for native in natives):
-        return _text_form(natives)
-    return natives[0] if len(set(natives)) == 1 else None
-
-
-def type_of(column: Column) -> str:
-    """The engine's type that a column's ids are of: the declared one, and the source's where that is of this kind."""
-    from hubbub.relations.readable_columns import kind_of_type
-
-    plain = column.native.partition(" COLLATE ")[0]
-    return column.native if plain and is_kind(kind_of_type(plain), column.kind) else _KINDS[column.kind]
-
-
-def is_kind(stored: str, kind: Kind) -> bool:
-    """Whether a source's kind is the declared one; numbers are of one kind, and their ids are told apart exactly."""
-    return stored == kind.value or (kind.is_number and Kind(stored).is_number)
 
 
 def person_form(dataset: Dataset) -> str:
@@ -185,83 +120,3 @@ def _common_form(columns: Sequence[tuple[Table, Column]]) -> str:
         "other types with themselves alone; a mixture would join nothing, in silence.",
         fix="Store the ids with one type in all tables, or declare one for those that come as text.",
     )
-
-
-# ---------------------------------------------------------------- forms
-
-
-def _is_number(native: str) -> bool:
-    return native in _DIGITS or native in _FLOATS or native.startswith("DECIMAL")
-
-
-def _is_text(native: str) -> bool:
-    return native == "VARCHAR" or native.startswith((_COLLATED, "ENUM"))
-
-
-def _number_form(natives: Sequence[str]) -> str:
-    floats = [native for native in natives if native in _FLOATS]
-    if floats:
-        return "FLOAT" if "FLOAT" in floats else "DOUBLE"
-    if _SMALL.issuperset(natives):
-        return "BIGINT"
-    if set(_UNSIGNED).issuperset(natives) and "UHUGEINT" in natives:
-        return "UHUGEINT"
-    sizes = [_digits_of(native) for native in natives]
-    digits, scale = (max(parts) for parts in zip(*sizes, strict=True))
-    if scale == 0 and "UHUGEINT" not in natives:
-        return "HUGEINT"
-    return f"DECIMAL({digits + scale},{scale})" if digits + scale <= _MOST_DIGITS else "DOUBLE"
-
-
-def _digits_of(native: str) -> tuple[int, int]:
-    """Digits before and after the point."""
-    if native in _DIGITS:
-        return _DIGITS[native], 0
-    width, scale = map(int, re.findall(r"\d+", native)[:2])
-    return width - scale, scale
-
-
-def _text_form(natives: Sequence[str]) -> str | None:
-    rules = {native.removeprefix(_COLLATED).upper() for native in natives if native.startswith(_COLLATED)}
-    if not rules:
-        return "VARCHAR"
-    [rule, *others] = rules
-    known = all(part in _COLLATIONS for part in rule.split("."))
-    return None if others or not known else f"{_COLLATED}{rule}"
-
-
-# ---------------------------------------------------------------- texts for the engine
-
-
-def _whole_id(text: str, native: str, form: str) -> str:
-    if native == form or (form == "BIGINT" and native in _SMALL):
-        return text
-    if native in _DIGITS:
-        return f"TRY_CAST({text} AS {form})"
-    if _is_number(native):  # a cast to an integer rounds, and 1.5 is not the person 2
-        return f"TRY_CAST(CASE WHEN {text} = trunc({text}) THEN {text} END AS {form})"
-    whole = f"TRY_CAST({text} AS {form})"
-    return f"CASE WHEN TRY_CAST({text} AS DOUBLE) = TRY_CAST(CAST({whole} AS VARCHAR) AS DOUBLE) THEN {whole} END"
-
-
-def _float_id(text: str, native: str, form: str) -> str:
-    """A finite number; the two zeros are one.
-
-    What is no float comes by its digits: a cast from a huge negative integer rounds otherwise than one from a BIGINT.
-    """
-    if native not in _FLOATS:
-        number = f"TRY_CAST(CAST({text} AS VARCHAR) AS {form})"
-    else:
-        number = text if native == form else f"TRY_CAST({text} AS {form})"
-    zero = f"CAST(0 AS {form})"
-    return f"CASE WHEN {number} = {zero} THEN {zero} WHEN isfinite({number}) THEN {number} END"
-
-
-def _text_id(text: str, native: str, form: str) -> str:
-    """Compared byte by byte, after what the column's own collation takes for the same has become so."""
-    plain = text if native == "VARCHAR" else f"TRY_CAST({text} AS VARCHAR)"
-    if not form.startswith(_COLLATED):
-        return plain
-    for part in form.removeprefix(_COLLATED).split("."):
-        plain = f"{_COLLATIONS[part]}({plain})"
-    return f'{plain} COLLATE "binary"'

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from hubbub.relations.column_printer import id_in, stored_column
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.expressions import Expr
 from hubbub.relations.nodes import (
@@ -22,6 +23,7 @@ from hubbub.relations.nodes import (
     Filter,
     JoinKind,
     JoinRows,
+    KeyedTotals,
     NamedValue,
     Partial,
     PersonAggregate,
@@ -40,7 +42,7 @@ from hubbub.relations.nodes import (
 )
 from hubbub.relations.nodes.engine_values import equal_values
 from hubbub.relations.nodes.expansions import expand_node
-from hubbub.relations.person import TableOwner, id_in
+from hubbub.relations.person import TableOwner
 from hubbub.relations.value_printer import ValuePrinter
 
 _SOURCE, _OWNERS = "s", "o"
@@ -63,25 +65,18 @@ class RelationPrinter:
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         self.values = ValuePrinter(dialect, self._exists)
-        self._queries: dict[type[Relation], Callable[[Any], str]] = {
-            TableScan: self._scan,
-            Values: self._values,
-            Project: self._project,
-            Window: self._project,
-            PlainRows: self._project,
-            PersonAggregate: self._person_aggregate,
-            Rank: self._rank,
-            UnionAll: lambda node: " UNION ALL ".join(map(self.query, node.inputs)),
-            With: self._with,
-            Aggregate: self._aggregate,
-            Partial: self._aggregate,
-            **dict.fromkeys((Cap, CapDifference, ClipTotals), lambda node: self.query(expand_node(node))),
-        }
+        self.operations = self.values.operations
 
     def query(self, node: Relation) -> str:
         """A whole SELECT."""
-        form = self._queries.get(type(node))
-        return form(node) if form is not None else self._select(["*"], node)
+        form = _QUERIES.get(type(node))
+        return form(self, node) if form is not None else self._select(["*"], node)
+
+    def _union(self, node: UnionAll) -> str:
+        return " UNION ALL ".join(map(self.query, node.inputs))
+
+    def _expanded(self, node: Cap | CapDifference | ClipTotals) -> str:
+        return self.query(expand_node(node))
 
     # ------------------------------------------------------------ SELECT
 
@@ -97,7 +92,7 @@ class RelationPrinter:
         text = self._select([*self._person_of(node.input), *self._named(node.outputs)], node.input, groups)
         return text if node.having is None else f"{text} HAVING {self._value(node.having)}"
 
-    def _aggregate(self, node: Aggregate) -> str:
+    def _aggregate(self, node: KeyedTotals) -> str:
         keys = [node.input.column(key) for key in node.keys]
         named = [NamedValue(name, key) for name, key in zip(node.keys, keys, strict=True)]
         return self._select(self._named([*named, *node.totals]), node.input, map(self._value, keys))
@@ -105,7 +100,7 @@ class RelationPrinter:
     def _rank(self, node: Rank) -> str:
         content = [self._value(value) for value in node.content]
         ties = content if node.ties is None else [self._value(value) for value in node.ties]
-        order = [self.dialect.keyed_hash(node.secret, content), *ties] if content else ["1"]
+        order = [self.values.keyed_hash(node.secret, content), *ties] if content else ["1"]
         partition = [self._value(node.input.column(name)) for name in (PERSON, *node.within)]
         function = "dense_rank" if node.dense else "row_number"
         over = f"{function}() OVER (PARTITION BY {', '.join(partition)} ORDER BY {', '.join(order)})"
@@ -163,7 +158,7 @@ class RelationPrinter:
         return f"({self.query(node)}) AS inside"
 
     def _source(self, node: Relation) -> str:
-        return self.dialect.quoted(node.name) if isinstance(node, SourceTable) else f"({self.query(node)})"
+        return self.operations.quoted(node.name) if isinstance(node, SourceTable) else f"({self.query(node)})"
 
     def _meeting(self, node: JoinRows) -> str:
         """When rows meet: of two private relations, only those of the same person."""
@@ -185,20 +180,19 @@ class RelationPrinter:
         return f"WITH {', '.join(map(self._shared, node.shared))} {self.query(node.body)}"
 
     def _shared(self, node: SharedRelation) -> str:
-        hint = {None: "", True: " MATERIALIZED", False: self.dialect.inline()}[node.materialized]
-        return f"{node.name} AS{hint} ({self.query(node.input)})"
+        return f"{node.name} AS{self.dialect.hints[node.materialized]} ({self.query(node.input)})"
 
     # ------------------------------------------------------------ tables
 
     def _values(self, node: Values) -> str:
-        rows = ", ".join(f"({', '.join(map(self.dialect.literal, row))})" for row in node.rows)
-        return f"SELECT * FROM (VALUES {rows}) AS listed({', '.join(map(self._name, node.names))})"
+        rows = ", ".join(f"({', '.join(map(self.operations.literal, row))})" for row in node.rows)
+        return self.dialect.values.format(rows=rows, names=", ".join(map(self._name, node.names)))
 
     def _scan(self, node: TableScan) -> str:
         """A declared table: the person, and the columns that are used, each as the type of its kind."""
         columns = [(self._stored(column.name, node), self._name(column.name)) for column in node.declared]
         columns += [(f"{_SOURCE}.{name}", name) for name in node.stored]
-        source = f"{self.dialect.quoted(node.table.name)} AS {_SOURCE}"
+        source = f"{self.operations.quoted(node.table.name)} AS {_SOURCE}"
         if node.owner is not None:
             whom, source = self._owned(node.owner, source)
             columns.insert(0, (whom, PERSON))
@@ -207,12 +201,13 @@ class RelationPrinter:
             return f"SELECT {listed} FROM {source}"
         key = self._stored(node.table.key, node)  # a public key that is not unique must not multiply rows
         order = ", ".join([key, *(text for text, _ in columns)])
-        return f"SELECT DISTINCT ON ({key}) {listed} FROM {source} ORDER BY {order}"
+        names = ", ".join(name for _, name in columns)
+        return self.dialect.first_of_key.format(key=key, columns=listed, source=source, order=order, names=names)
 
     def _stored(self, name: str, node: TableScan) -> str:
         column = node.table.column(name)
         assert column is not None
-        return self.values.stored(f"{_SOURCE}.{self.dialect.quoted(column.name)}", column)
+        return stored_column(f"{_SOURCE}.{self.operations.quoted(column.name)}", column, self.dialect)
 
     def _owned(self, owner: TableOwner, source: str) -> tuple[str, str]:
         """The person of a row, and the source with what is needed to find out."""
@@ -220,10 +215,23 @@ class RelationPrinter:
         if owner.parent is None:
             return column, source
         parent = owner.parent
-        whom, inner = self._owned(parent.owner, f"{self.dialect.quoted(parent.name)} AS {_SOURCE}")
-        key = id_in(f"{_SOURCE}.{self.dialect.quoted(parent.key.name)}", parent.key, owner.form, self.dialect)
+        whom, inner = self._owned(parent.owner, f"{self.operations.quoted(parent.name)} AS {_SOURCE}")
+        key = id_in(f"{_SOURCE}.{self.operations.quoted(parent.key.name)}", parent.key, owner.form, self.dialect)
         owners = f"(SELECT {key} AS k, min({whom}) AS {PERSON} FROM {inner} GROUP BY 1) AS {_OWNERS}"
         return f"{_OWNERS}.{PERSON}", f"{source} JOIN {owners} ON {column} = {_OWNERS}.k"
 
     def _id(self, name: str, owner: TableOwner) -> str:
-        return id_in(f"{_SOURCE}.{self.dialect.quoted(name)}", owner.column, owner.form, self.dialect)
+        return id_in(f"{_SOURCE}.{self.operations.quoted(name)}", owner.column, owner.form, self.dialect)
+
+
+_QUERIES: dict[type[Relation], Callable[[RelationPrinter, Any], str]] = {
+    TableScan: RelationPrinter._scan,
+    Values: RelationPrinter._values,
+    **dict.fromkeys((Project, Window, PlainRows), RelationPrinter._project),
+    PersonAggregate: RelationPrinter._person_aggregate,
+    Rank: RelationPrinter._rank,
+    UnionAll: RelationPrinter._union,
+    With: RelationPrinter._with,
+    **dict.fromkeys((Aggregate, Partial), RelationPrinter._aggregate),
+    **dict.fromkeys((Cap, CapDifference, ClipTotals), RelationPrinter._expanded),
+}

@@ -8,21 +8,18 @@ from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hubbub.ledger import Account, AccountBalance, BudgetView, Ledger
+from hubbub.ledger import Account, BudgetView, Ledger
 from hubbub.relations import limits
 from hubbub.releases import Release, quote_job, release_job
 from hubbub.schema import Dataset, Description, describe
-from hubbub.sql import answer as answers
-from hubbub.sql import measurement
-from hubbub.sql.compiler.syntax.parse import explained_question
+from hubbub.sql.explain_plan import PlanExplanation, explain_plan, explained_question
 from hubbub.sql.jobs import AskJob
-from hubbub.sql.noise_allocation import price_of
+from hubbub.sql.price import price_of
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_text, quote_plan
 from hubbub.terms import (
     NotAllowed,
     OutOfRange,
     Real,
-    Receipt,
     SourceUnavailable,
     exact,
     fraction_of,
@@ -30,7 +27,6 @@ from hubbub.terms import (
 
 if TYPE_CHECKING:
     from hubbub.sql.bounds.suggestion import Suggestion
-    from hubbub.sql.explain_plan import PlanExplanation
     from hubbub.sql.preview import Preview
     from hubbub.sql.workload.release import WorkloadRelease
 
@@ -153,8 +149,6 @@ class Connection:
 
         ``text`` may begin with EXPLAIN PRIVATE, and need not.
         """
-        from hubbub.sql.explain_plan import explain_plan
-
         inner = explained_question(text)
         return explain_plan(self._planned(text if inner is None else inner, None))
 
@@ -282,30 +276,6 @@ class Connection:
         """Charge, run, store and show a priced question."""
         return release_job(AskJob(self, quote), self.account, fresh=fresh, progress=self.watch)
 
-    def show(self, quote: QueryQuote, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
-        """The release of a stored answer."""
-        planned = quote.planned
-        parameters = _shown_parameters(quote)
-        budget_left = _budget_left(self.ledger.balance(self.dataset.population))
-        parts = [
-            answers.part_of(each, spent, measured)
-            for each, spent, measured in zip(
-                planned.plans, quote.spent, measurement.read(answer, planned.plans), strict=True
-            )
-        ]
-        return answers.release(
-            parts,
-            question=planned.text,
-            guarantee=quote.guarantee,
-            receipt=receipt,
-            repeated=repeated,
-            parameters=parameters,
-            budget_left=budget_left,
-            order=planned.order,
-            limit=planned.limit,
-            offset=planned.offset,
-        )
-
 
 def _check_totals(given: Mapping[str, object]) -> dict[str, Fraction]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
@@ -316,22 +286,3 @@ def _check_totals(given: Mapping[str, object]) -> dict[str, Fraction]:
         )
     limits.check_ordinary(**{f"totals[{name!r}]": value for name, value in given.items()})
     return {name: exact(value, name=f"totals[{name!r}]") for name, value in given.items()}
-
-
-def _shown_parameters(quote: QueryQuote) -> dict[str, str]:
-    price = quote.price
-    given = {"epsilon": price.epsilon, "delta": price.delta or None, "rho": price.rho}
-    parameters = {name: f"{float(value):g}" for name, value in given.items() if value is not None}
-    for i, plan in enumerate(quote.planned.plans):
-        label = "bounding" if len(quote.planned.plans) == 1 else f"bounding of part {i + 1}"
-        parameters[label] = plan.bounding.words()
-    for spent in quote.spent:
-        if spent.chooser is not None:
-            parameters["threshold for keys"] = f"about {spent.chooser.threshold} people"
-    return parameters
-
-
-def _budget_left(line: AccountBalance) -> str:
-    if line.epsilon is not None and line.limit is not None:
-        return f"epsilon {float(line.limit.budget.epsilon or Fraction(0)) - line.epsilon:.4g}"
-    return f"rho {float(line.left.parts()[0]):.4g}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.relations import Expr
-from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
+from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
 from hubbub.sql.compiler.question import Scan
 from hubbub.sql.noise_allocation import NoiseAllocation
 
@@ -31,11 +31,6 @@ def predict_errors(
         for output in plan.outputs
         if readings_in(output.value)
     ]
-
-
-def readings_in(value: Expr) -> list[AggregateReading]:
-    """What an output reads."""
-    return [value.param] if value.op == "read" else [inner for arg in value.args for inner in readings_in(arg)]
 
 
 def assumed_count(plan: QuestionPlan, assume: Fraction | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from hubbub.render import Document, Json, Section, TextTable
@@ -10,6 +11,13 @@ from hubbub.sql.compiler.question import Item, Scan, Subquery
 from hubbub.sql.quote import QueryPlan
 
 _KEY = "a secret of the connection"  # by which a person's rows are ranked
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+PRIVATE\b", re.IGNORECASE)
+
+
+def explained_question(text: str) -> str | None:
+    """The question inside ``EXPLAIN PRIVATE ...``, or None if the text is no such request."""
+    match = _EXPLAIN.match(text) if isinstance(text, str) else None
+    return text[match.end() :] if match else None
 
 
 @dataclass(frozen=True, slots=True)

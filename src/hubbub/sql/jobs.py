@@ -16,6 +16,7 @@ from hubbub.engines import EngineFailed
 from hubbub.relations import limits
 from hubbub.releases import JobFacts, Progress, Release
 from hubbub.sql import measurement
+from hubbub.sql.answer import show_answer
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import NotAllowed, Receipt, RunFailed
 
@@ -78,7 +79,7 @@ class AskJob(EngineJob):
 
     def measure(self) -> str:
         """The noisy integers, as they are stored."""
-        return measurement.stored(self.measured(), self.quote.plans)
+        return measurement.stored(self.measured(), self.quote.planned.plans)
 
     def measured(self) -> tuple[measurement.NoisyResult, ...]:
         """The noisy integers of each part."""
@@ -91,4 +92,9 @@ class AskJob(EngineJob):
 
     def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of a stored answer."""
-        return self.connection.show(self.quote, answer, receipt, repeated=repeated)
+        return self.shown(self.quote, answer, receipt, repeated=repeated)
+
+    def shown(self, quote: QueryQuote, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
+        """The release of an answer that was stored for this quote."""
+        balance = self.connection.ledger.balance(self.connection.dataset.population)
+        return show_answer(quote, answer, receipt, balance, repeated=repeated)

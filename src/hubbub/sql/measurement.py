@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from hubbub.engines import Engine
-from hubbub.relations import Expr
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.lower_plan import EngineStatement
-from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, How, QuantileCurve, QuestionPlan
+from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, QuantileCurve, QuestionPlan
 from hubbub.sql.noise_allocation import NoiseAllocation
 
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quantiles are kept
@@ -39,24 +38,12 @@ class Quantiles:
 
 @dataclass(frozen=True, slots=True)
 class NoisyResult:
-    """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of ``quantiles_of``."""
+    """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of the plan."""
 
     keys: tuple[tuple[Value | None, ...], ...]  # one tuple per row of the answer
     measures: tuple[tuple[int, ...], ...]
     quantiles: tuple[Quantiles, ...]
     fine: int = 1  # the integers count parts of a step, so many of them to one
-
-
-def quantiles_of(plan: QuestionPlan) -> tuple[AggregateReading, ...]:
-    """The quantiles that the plan's outputs, HAVING and ORDER BY read, each once."""
-    values = [output.value for output in plan.outputs] + [part.value for part in plan.order]
-    values += [plan.having] if plan.having is not None else []
-    found = [part.param for value in values for part in _reads(value) if part.param.how is How.QUANTILE]
-    return tuple(dict.fromkeys(found))
-
-
-def _reads(value: Expr) -> list[Expr]:
-    return [value] if value.op == "read" else [part for arg in value.args for part in _reads(arg)]
 
 
 def run(
@@ -74,7 +61,7 @@ def run(
     keys, integers = _by_key(plan, rows, spent)
     noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
     curves = [_curve(engine, plan, spent, index, statement, seconds) for index, statement in enumerate(left)]
-    return NoisyResult(keys, noisy, tuple(_quantile(plan, curves, reading) for reading in quantiles_of(plan)))
+    return NoisyResult(keys, noisy, tuple(_quantile(plan, curves, reading) for reading in plan.quantiles))
 
 
 def _noisy(spent: NoiseAllocation, index: int, column: Sequence[int]) -> tuple[int, ...]:
@@ -188,7 +175,7 @@ def size_of(plan: QuestionPlan) -> int:
     """How many bytes the stored answer takes at most."""
     if plan.size is None:
         return CHOSEN_SIZE
-    per_row = _NUMBER * len(plan.measures) + 26 * (1 + 2 * len(LEVELS)) * len(quantiles_of(plan))
+    per_row = _NUMBER * len(plan.measures) + 26 * (1 + 2 * len(LEVELS)) * len(plan.quantiles)
     return 512 + plan.size * per_row
 
 

@@ -29,7 +29,6 @@ from hubbub.sql.compiler.query_plan import (
     SumKind,
 )
 from hubbub.sql.compiler.question import Aggregated, Item, Scan, SemiJoin, Subquery, Windowed, person
-from hubbub.sql.measurement import quantiles_of
 from hubbub.terms import Event, identity_of, to_json
 
 Json: TypeAlias = bool | int | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -119,7 +118,7 @@ def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
         "keys": [_key_identity(key) for key in plan.keys],
         "sums": [_sum_identity(measure) for measure in plan.measures],
         "curves": [_curve_identity(curve) for curve in plan.curves],
-        "quantiles": [[reading.curve, ratio_identity(reading.quantile)] for reading in quantiles_of(plan)],
+        "quantiles": [[reading.curve, ratio_identity(reading.quantile)] for reading in plan.quantiles],
         "bound": _bound_identity(plan.bounding),
     }
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from hubbub.accounting import Amount, Currency, Limit, cost_in
 from hubbub.ledger import AccountBalance
 from hubbub.render import Document, Json, Section, TextTable
-from hubbub.sql.compiler.query_plan import QuestionPlan
-from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors, readings_in
+from hubbub.sql.compiler.query_plan import QuestionPlan, readings_in
+from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors
 from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Real, exact, fraction_of

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
-from hubbub.sql.error_prediction import assumed_count, predict_errors, readings_in
-from hubbub.sql.noise_allocation import Price
+from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
+from hubbub.sql.error_prediction import assumed_count, predict_errors
+from hubbub.sql.price import Price
 from hubbub.sql.quote import QueryPlan, quote_plan
 from hubbub.terms import Budget, CannotPromise, MissingParameter, Real, exact, fraction_of, positive
 

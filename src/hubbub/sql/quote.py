@@ -14,8 +14,9 @@ from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question
 from hubbub.sql.measurement import size_of
-from hubbub.sql.noise_allocation import NoiseAllocation, Price, allocate_noise, event_of, measure_of
+from hubbub.sql.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
+from hubbub.sql.price import Price
 from hubbub.terms import Event, Guarantee, Unit
 
 _FIXED = "0"  # the hash key in what is only tried or shown

@@ -71,7 +71,7 @@ class RemeasureJob(AskJob):
 
     def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of the accuracy that was wanted."""
-        return self.connection.show(self.wanted, answer, receipt, repeated=repeated)
+        return self.shown(self.wanted, answer, receipt, repeated=repeated)
 
 
 def refined_identity(wanted: JobFacts, charge: int) -> dict[str, Json]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from hubbub.sql.compiler.syntax.functions import FUNCTIONS
-from hubbub.sql.compiler.syntax.parse import explained_question
+from hubbub.sql.explain_plan import explained_question
 from hubbub.terms import HubbubError
 from tests.sql.passes.fixtures import Fixture, every
 

@@ -21,7 +21,8 @@ from hubbub.sql.compiler.compile import read_tree
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Item, Question, Scan, UnionOfQuestions
 from hubbub.sql.compiler.syntax.allow_nodes import allow_nodes
-from hubbub.sql.compiler.syntax.parse import explained_question, parse
+from hubbub.sql.compiler.syntax.parse import parse
+from hubbub.sql.explain_plan import explained_question
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError
 from tests.sql.passes.datasets import DATASETS, Dataset

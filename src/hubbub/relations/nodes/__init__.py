@@ -63,7 +63,16 @@ from hubbub.relations.nodes.rows import (
     Values,
     Window,
 )
-from hubbub.relations.nodes.totals import Aggregate, CapDifference, ClipTotals, Partial, SharedRelation, UnionAll, With
+from hubbub.relations.nodes.totals import (
+    Aggregate,
+    CapDifference,
+    ClipTotals,
+    KeyedTotals,
+    Partial,
+    SharedRelation,
+    UnionAll,
+    With,
+)
 
 __all__ = [
     "KEY_PLACE",
@@ -83,6 +92,7 @@ __all__ = [
     "IntegerGrid",
     "JoinKind",
     "JoinRows",
+    "KeyedTotals",
     "NamedValue",
     "NormClip",
     "OutputColumn",

@@ -13,8 +13,8 @@ from fractions import Fraction
 from hubbub.relations.expressions import Expr, ValueFacts
 from hubbub.schema import Column, Kind, Value
 
-_INTEGER = ValueFacts(kind=Kind.INTEGER)
-_BOOLEAN = ValueFacts(kind=Kind.BOOLEAN)
+_FACTS = {kind: ValueFacts(kind=kind) for kind in Kind}
+_INTEGER, _BOOLEAN = _FACTS[Kind.INTEGER], _FACTS[Kind.BOOLEAN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,24 @@ class NormClip:
         return self.norm * self.norm if self.squared else self.norm
 
 
+@dataclass(frozen=True, slots=True)
+class UnaryOperation:
+    """An operation on one value: its name, and the kind that it gives (None: that of the value)."""
+
+    op: str
+    kind: Kind | None = None
+
+    def __call__(self, value: Expr) -> Expr:
+        """The operation on a value."""
+        return Expr(self.op, (value,), facts=value.facts if self.kind is None else _FACTS[self.kind])
+
+
 # ---------------------------------------------------------------- one row
+
+is_known = UnaryOperation("not_null", Kind.BOOLEAN)  # whether there is a value
+as_kind = UnaryOperation("typed")  # in the engine's type of its kind: arithmetic is in doubles, integers leave as such
+group_key = UnaryOperation("group_key")  # values that are equal look alike; dates outside the calendar are missing
+number_of = UnaryOperation("known_number", Kind.NUMBER)  # as a double; NaN is missing
 
 
 def integer(number: int) -> Expr:
@@ -87,11 +104,6 @@ def compare_number(op: str, left: Expr, number: int) -> Expr:
     return Expr(op, (left, integer(number)), facts=_BOOLEAN)
 
 
-def is_known(value: Expr) -> Expr:
-    """Whether there is a value."""
-    return Expr("not_null", (value,), facts=_BOOLEAN)
-
-
 def equal_values(left: Expr, right: Expr) -> Expr:
     """Whether two values are equal."""
     return Expr("eq", (left, right), facts=_BOOLEAN)
@@ -103,16 +115,6 @@ def when(condition: Expr | None, value: Expr, otherwise: Expr | None = None) -> 
         return value
     parts = (condition, value) if otherwise is None else (condition, value, otherwise)
     return Expr("when", parts, facts=value.facts)
-
-
-def as_kind(value: Expr) -> Expr:
-    """The value in the engine's type of its kind: arithmetic is in doubles, and integers leave as such."""
-    return Expr("typed", (value,), facts=value.facts)
-
-
-def group_key(value: Expr) -> Expr:
-    """A group key: values that are equal look alike, and dates outside the calendar are missing."""
-    return Expr("group_key", (value,), facts=value.facts)
 
 
 def is_listed(value: Expr, domain: tuple[Value, ...]) -> Expr:
@@ -135,17 +137,15 @@ def bucket_of(value: Expr, edges: BucketEdges) -> Expr:
     return Expr("bucket", (value,), edges, _INTEGER)
 
 
-def number_of(value: Expr) -> Expr:
-    """A number as a double; NaN is missing."""
-    return Expr("known_number", (value,), facts=ValueFacts(kind=Kind.NUMBER))
-
-
 def size_of(value: Expr, largest: float, parts: int) -> Expr:
     """A number's size, as an integer of so many parts, at most the largest."""
     return Expr("size", (value,), (largest, parts), _INTEGER)
 
 
 # ---------------------------------------------------------------- a source's own columns
+
+as_text = UnaryOperation("as_text", Kind.TEXT)  # of a column of any type
+sign_of = UnaryOperation("sign_of", Kind.BOOLEAN)  # whether a double is negative, which tells its two zeros apart
 
 
 def person_id(value: Expr, native: str, form: str) -> Expr:
@@ -168,16 +168,6 @@ def as_type(value: Expr, native: str) -> Expr:
     return Expr("as_type", (value,), native, value.facts)
 
 
-def as_text(value: Expr) -> Expr:
-    """A column of any type as text."""
-    return Expr("as_text", (value,), facts=ValueFacts(kind=Kind.TEXT))
-
-
-def sign_of(value: Expr) -> Expr:
-    """Whether a double is negative, which tells its two zeros apart."""
-    return Expr("sign_of", (value,), facts=_BOOLEAN)
-
-
 def keyed_hash(values: Sequence[Expr], secret: str | None) -> Expr:
     """A number that only depends on these values, and on a secret."""
     return Expr("hashed", tuple(values), secret, _INTEGER)
@@ -190,55 +180,24 @@ def over_person(function: str, person: Expr, order: Sequence[Expr] = ()) -> Expr
 
 # ---------------------------------------------------------------- many rows
 
+count_of = UnaryOperation("count_of", Kind.INTEGER)  # how many rows have a value
+count_distinct = UnaryOperation("count_distinct", Kind.INTEGER)  # how many different values there are
+largest_of = UnaryOperation("max_of")
+smallest_of = UnaryOperation("min_of")
+sum_of = UnaryOperation("sum_of", Kind.INTEGER)  # of integers; NULL if there are none
+total_of = UnaryOperation("total", Kind.INTEGER)  # of integers; 0 if there are none
+negative_total = UnaryOperation("negated", Kind.INTEGER)  # what is taken away of a total
+as_integer = UnaryOperation("whole", Kind.INTEGER)  # a huge integer that fits 64 bits, as such
+
 
 def count_rows() -> Expr:
     """How many rows there are."""
     return Expr("count_rows", facts=_INTEGER)
 
 
-def count_of(value: Expr) -> Expr:
-    """How many rows have a value."""
-    return Expr("count_of", (value,), facts=_INTEGER)
-
-
-def count_distinct(value: Expr) -> Expr:
-    """How many different values there are."""
-    return Expr("count_distinct", (value,), facts=_INTEGER)
-
-
-def largest_of(value: Expr) -> Expr:
-    """The largest value."""
-    return Expr("max_of", (value,), facts=value.facts)
-
-
-def smallest_of(value: Expr) -> Expr:
-    """The smallest value."""
-    return Expr("min_of", (value,), facts=value.facts)
-
-
-def sum_of(value: Expr) -> Expr:
-    """The sum of integers, or NULL if there are none."""
-    return Expr("sum_of", (value,), facts=_INTEGER)
-
-
-def total_of(value: Expr) -> Expr:
-    """The sum of integers, 0 if there are none."""
-    return Expr("total", (value,), facts=_INTEGER)
-
-
 def centred_total(value: Expr, centre: int) -> Expr:
     """The sum of integers, each less a centre."""
     return Expr("centred_total", (value,), centre, _INTEGER) if centre else total_of(value)
-
-
-def negative_total(total: Expr) -> Expr:
-    """What is taken away of a total."""
-    return Expr("negated", (total,), facts=_INTEGER)
-
-
-def as_integer(value: Expr) -> Expr:
-    """A huge integer that fits 64 bits, as such."""
-    return Expr("whole", (value,), facts=_INTEGER)
 
 
 def clamped_total(value: Expr, most: int, parts: int) -> Expr:

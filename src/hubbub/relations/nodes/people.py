@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hubbub.relations.expressions import Expr
-from hubbub.relations.nodes.relation import PERSON, PLACE, RANK, NamedValue, OutputColumn, Relation, person_and
+from hubbub.relations.nodes.relation import (
+    PERSON,
+    PLACE,
+    RANK,
+    STORED,
+    NamedValue,
+    OutputColumn,
+    Relation,
+    columns_under,
+    named_columns,
+)
 from hubbub.schema import Kind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PersonAggregate(Relation):
     """One row for each person and each value of the keys; ``key_values`` if these are held to so many."""
 
@@ -19,13 +30,19 @@ class PersonAggregate(Relation):
     having: Expr | None = None
     key_values: int | None = None
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The person and the expressions."""
+        return named_columns(self.outputs, self.input.person)
+
+    @cached_property
+    def rows_per_person(self) -> int | None:
+        """One for each value of the keys that the person has."""
         known = [rows for rows in (self.input.rows_per_person, self.key_values) if rows is not None]
-        rows = (min(known) if known else None) if self.keys else 1
-        self._set(person_and(self.input, self.outputs), rows)
+        return min(known, default=None) if self.keys else 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rank(Relation):
     """Each row's place within its person (and the values of ``within``), by a keyed hash of its own content, and then
     by that content: it depends on this person's rows alone. ``dense`` ranks values instead of rows."""
@@ -40,10 +57,19 @@ class Rank(Relation):
 
     def __post_init__(self) -> None:
         assert self.input.person is not None, "rows are ranked within a person"
-        self._set([*self.input.columns, OutputColumn(self.name, Kind.INTEGER, 8)], self.input.rows_per_person)
+
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """All that there were, and the rank."""
+        return (*self.input.columns, OutputColumn(self.name, STORED[Kind.INTEGER]))
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """As many as there were."""
+        return self.input.rows_per_person
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cap(Relation):
     """At most so many rows of each person, chosen by ``Rank``; with keys, in each of at most ``most_keys`` of them.
 
@@ -62,15 +88,21 @@ class Cap(Relation):
 
     def __post_init__(self) -> None:
         assert self.input.person is not None, "rows are counted within a person"
+
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """Those that go on."""
+        kept = None if self.outputs is None else (PERSON, *self.outputs)
+        return columns_under("", [each for each in self.input.columns if kept is None or each.name in kept])
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """As many as are allowed, in all keys that are."""
         keys = self.most_keys if self.each_key else 1
-        columns = [each.under("") for each in self.input.columns if self._goes_on(each.name)]
-        self._set(columns, None if keys is None else keys * self.most)
-
-    def _goes_on(self, name: str) -> bool:
-        return self.outputs is None or name == PERSON or name in self.outputs
+        return None if keys is None else keys * self.most
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredCap(Relation):
     """At most so many rows of each person, by the ranks of a prepared copy."""
 
@@ -79,4 +111,13 @@ class StoredCap(Relation):
 
     def __post_init__(self) -> None:
         assert any(column.name == RANK for column in self.input.columns), "the copy holds ranks"
-        self._set(self.input.columns, self.most)
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The same."""
+        return self.input.columns
+
+    @property
+    def rows_per_person(self) -> int:
+        """As many as are allowed."""
+        return self.most

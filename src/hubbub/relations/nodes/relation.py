@@ -1,16 +1,18 @@
 """Relation nodes: what an engine is to compute, from tables to integers, with bounds that hold whatever the rows are.
 
-Every node knows, from the moment it is made, its columns (name, kind, largest size), the column that holds the person
-whose rows they are, and how many rows of one person it has at most. ``None`` is "not bounded". What is added up over
-people (``Aggregate``) must be bounded, and where rows multiply (``JoinRows``) one side must be, so that no work grows
-with the square of one person's rows: a tree for which that cannot be shown cannot be made. Nothing here is text:
-``printer`` writes a tree in an engine's words.
+Every node says its columns (name, kind, largest size), the column that holds the person whose rows they are, and how
+many rows of one person it has at most. ``None`` is "not bounded". What is added up over people (``Aggregate``) must be
+bounded, and where rows multiply (``JoinRows``) one side must be, so that no work grows with the square of one person's
+rows: a tree for which that cannot be shown cannot be made. Nothing here is text: ``printer`` writes a tree in an
+engine's words.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from hubbub.relations.expressions import Expr, ValueFacts
 from hubbub.relations.text_work import largest_bytes
@@ -19,27 +21,27 @@ from hubbub.schema import Kind
 PERSON = "_hb_u"  # names that begin so are ours: no declared column has one
 RANK, NUMBER = "_hb_rank", "_hb_rows"  # what `prepare` stores with each row
 PLACE, KEY_PLACE = "_hb_r", "_hb_g"  # a row's rank among its person's, and its key's
-_FACTS = {kind: ValueFacts(kind=kind) for kind in Kind}  # of a column of which nothing but the kind matters
-BYTES = {kind: largest_bytes(Expr("column", facts=facts)) for kind, facts in _FACTS.items()}
+FACTS = {kind: ValueFacts(kind=kind) for kind in Kind}  # of a column of which nothing but the kind matters
+STORED = {kind: Expr("column", facts=facts) for kind, facts in FACTS.items()}  # what a column of a table holds
 
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """A column of a relation: its name, its kind, how many bytes a value takes at most, and the input it is of."""
+    """A column of a relation: its name, what it holds, and the name of the relation that it is read from."""
 
     name: str
-    kind: Kind
-    largest_bytes: int
+    value: Expr
     alias: str = ""
 
     @property
     def reference(self) -> Expr:
         """The column in an expression."""
-        return Expr("column", param=(self.alias, self.name), facts=_FACTS[self.kind])
+        return Expr("column", param=(self.alias, self.name), facts=FACTS[self.value.facts.kind])
 
-    def under(self, alias: str) -> OutputColumn:
-        """The same column of a relation that is named so."""
-        return OutputColumn(self.name, self.kind, self.largest_bytes, alias)
+    @property
+    def largest_bytes(self) -> int:
+        """How many bytes a value takes at most."""
+        return largest_bytes(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,24 @@ class NamedValue:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """What every node has."""
+@dataclass(frozen=True)
+class Relation(ABC):
+    """What every node says."""
 
-    columns: tuple[OutputColumn, ...] = field(init=False, compare=False, repr=False)
-    person: OutputColumn | None = field(init=False, compare=False, repr=False)
-    rows_per_person: int | None = field(init=False, compare=False, repr=False)
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """Its columns."""
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """How many rows one person has in it at most."""
+        return None
+
+    @cached_property
+    def person(self) -> OutputColumn | None:
+        """The column that says whose rows these are; None where they are nobody's."""
+        return next((column for column in self.columns if column.name == PERSON), None)
 
     @property
     def row_bytes(self) -> int:
@@ -70,16 +83,13 @@ class Relation:
                 return column.reference
         raise KeyError(name)
 
-    def _set(self, columns: Sequence[OutputColumn], rows: int | None) -> None:
-        owners = [column for column in columns if column.name == PERSON]
-        object.__setattr__(self, "columns", tuple(columns))
-        object.__setattr__(self, "person", owners[0] if owners else None)
-        object.__setattr__(self, "rows_per_person", rows)
+
+def columns_under(alias: str, columns: Sequence[OutputColumn]) -> tuple[OutputColumn, ...]:
+    """The same columns of a relation that is named so."""
+    return tuple(OutputColumn(column.name, column.value, alias) for column in columns)
 
 
-def person_and(input: Relation, outputs: Sequence[NamedValue]) -> list[OutputColumn]:
-    """The columns of named expressions, after the person that an input has."""
-    columns = [OutputColumn(each.name, each.value.kind, largest_bytes(each.value)) for each in outputs]
-    if input.person is not None:
-        columns.insert(0, input.person.under(""))
-    return columns
+def named_columns(outputs: Sequence[NamedValue], person: OutputColumn | None = None) -> tuple[OutputColumn, ...]:
+    """The columns of named expressions, after the person that goes along."""
+    named = tuple(OutputColumn(each.name, each.value) for each in outputs)
+    return named if person is None else (OutputColumn(PERSON, person.value), *named)

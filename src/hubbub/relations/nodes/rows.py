@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from hubbub.relations import limits
-from hubbub.relations.expressions import Expr, kind_of
-from hubbub.relations.nodes.relation import BYTES, PERSON, NamedValue, OutputColumn, Relation, person_and
+from hubbub.relations.expressions import Expr, literal
+from hubbub.relations.nodes.relation import (
+    PERSON,
+    STORED,
+    NamedValue,
+    OutputColumn,
+    Relation,
+    columns_under,
+    named_columns,
+)
 from hubbub.relations.person import TableOwner
-from hubbub.relations.text_work import largest_bytes
 from hubbub.schema import Column, Kind, Table, Value
 
 
@@ -22,6 +30,9 @@ class JoinKind(StrEnum):
     ANTI = "anti"  # rows of the left that meet none
 
 
+_HALVES = (JoinKind.SEMI, JoinKind.ANTI)
+
+
 class FanOut(StrEnum):
     """How many rows of one person a join can make of those that are there."""
 
@@ -31,7 +42,7 @@ class FanOut(StrEnum):
     PUBLIC = "public"  # every row of a public table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableScan(Relation):
     """A declared table: the person, and the named columns, each as the type of its kind; a value or NULL, always.
 
@@ -44,71 +55,87 @@ class TableScan(Relation):
     stored: tuple[str, ...] = ()  # columns of a prepared copy
     unique: bool = False
 
-    def __post_init__(self) -> None:
-        columns = [OutputColumn(each.name, each.kind, BYTES[each.kind]) for each in self.declared]
-        columns += [OutputColumn(name, Kind.INTEGER, BYTES[Kind.INTEGER]) for name in self.stored]
-        if self.owner is not None:
-            kind = self.owner.kind
-            columns.insert(0, OutputColumn(PERSON, kind, BYTES[kind]))
-        self._set(columns, None)
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The person, the columns that are read, and those of the copy."""
+        whom = [] if self.owner is None else [OutputColumn(PERSON, STORED[self.owner.kind])]
+        read = [OutputColumn(each.name, STORED[each.kind]) for each in self.declared]
+        return (*whom, *read, *(OutputColumn(name, STORED[Kind.INTEGER]) for name in self.stored))
 
-    @property
+    @cached_property
     def declared(self) -> list[Column]:
         """The columns that are read."""
         columns = [self.table.column(name) for name in self.names]
         return [column for column in columns if column is not None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceTable(Relation):
     """A table as the engine sees it, for its owner: columns by the kind of their own types, and nobody's rows yet."""
 
     name: str
     kinds: tuple[tuple[str, Kind], ...]
 
-    def __post_init__(self) -> None:
-        self._set([OutputColumn(name, kind, BYTES[kind]) for name, kind in self.kinds], None)
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """All of them."""
+        return tuple(OutputColumn(name, STORED[kind]) for name, kind in self.kinds)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Values(Relation):
     """Public rows, written out."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
-    def __post_init__(self) -> None:
-        kinds = [kind_of(value) for value in self.rows[0]]
-        sizes = [max(len(str(row[place]).encode()) for row in self.rows) for place in range(len(self.names))]
-        self._set([OutputColumn(*each) for each in zip(self.names, kinds, sizes, strict=True)], None)
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The names, each with the longest value below it."""
+        longest = [max(values, key=lambda value: len(str(value))) for values in zip(*self.rows, strict=True)]
+        return tuple(OutputColumn(name, literal(value)) for name, value in zip(self.names, longest, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alias(Relation):
     """A relation under the name by which expressions speak of it."""
 
     input: Relation
     name: str
 
-    def __post_init__(self) -> None:
-        self._set([column.under(self.name) for column in self.input.columns], self.input.rows_per_person)
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The same, under the name."""
+        return columns_under(self.name, self.input.columns)
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """As many as there are."""
+        return self.input.rows_per_person
 
 
 # ---------------------------------------------------------------- row by row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Filter(Relation):
     """The rows for which all conditions hold."""
 
     input: Relation
     conditions: tuple[Expr, ...]
 
-    def __post_init__(self) -> None:
-        self._set(self.input.columns, self.input.rows_per_person)
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The same."""
+        return self.input.columns
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """No more than there were."""
+        return self.input.rows_per_person
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Project(Relation):
     """Named expressions of each row; the person goes along."""
 
@@ -116,25 +143,32 @@ class Project(Relation):
     outputs: tuple[NamedValue, ...]
     distinct: bool = False
 
-    def __post_init__(self) -> None:
-        self._set(person_and(self.input, self.outputs), self.input.rows_per_person)
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The person and the expressions."""
+        return named_columns(self.outputs, self.input.person)
+
+    @property
+    def rows_per_person(self) -> int | None:
+        """No more than there were."""
+        return self.input.rows_per_person
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlainRows(Project):
     """Rows that leave as rows, without the person: for the owner's own copies, and models that are fitted to them."""
 
-    def __post_init__(self) -> None:
-        columns = [OutputColumn(each.name, each.value.kind, largest_bytes(each.value)) for each in self.outputs]
-        self._set(columns, self.input.rows_per_person)
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The expressions."""
+        return named_columns(self.outputs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window(Project):
     """The same with functions over the other rows, which must be those of the same person."""
 
     def __post_init__(self) -> None:
-        Project.__post_init__(self)
         person = self.input.person
         assert person is not None, "a window runs over one person's rows"
         for output in self.outputs:
@@ -148,7 +182,7 @@ def _windows_in(value: Expr) -> list[Expr]:
     return [value, *inside] if value.op == "over" else inside
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JoinRows(Relation):
     """Rows of two relations that meet; if both are about people, of the same person, whatever ``on`` says."""
 
@@ -160,34 +194,36 @@ class JoinRows(Relation):
     public_rows: int = 1  # of a public table that every row meets
 
     def __post_init__(self) -> None:
-        sides = (self.left,) if self.kind in (JoinKind.SEMI, JoinKind.ANTI) else (self.left, self.right)
-        columns = [column for side in sides for column in side.columns]
-        self._set(columns, _joined_rows(self))
+        meets_all = self.fan_out not in (FanOut.TO_ONE, FanOut.TO_MANY) and self.kind not in _HALVES
+        if meets_all and self._is_private() and self.left.rows_per_person is self.right.rows_per_person is None:
+            raise limits.over(
+                "how many rows one person can have in this join is not known.",
+                "Each row of a person would meet all others of that person, and their number has no limit.",
+                "Declare max_rows_per_unit for the tables, or join by a declared key.",
+            )
 
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """Those of the sides whose rows go on."""
+        return self.left.columns if self.kind in _HALVES else (*self.left.columns, *self.right.columns)
 
-def _joined_rows(join: JoinRows) -> int | None:
-    """How many rows of one person there are at most."""
-    left, right = join.left, join.right
-    if join.kind in (JoinKind.SEMI, JoinKind.ANTI):
-        return left.rows_per_person
-    if left.person is None or right.person is None:
-        rows = left.rows_per_person if right.person is None else right.rows_per_person
-        return None if rows is None else rows * (join.public_rows if join.fan_out is FanOut.PUBLIC else 1)
-    if join.fan_out is FanOut.TO_ONE:
-        return left.rows_per_person
-    if join.fan_out is FanOut.TO_MANY and join.kind is JoinKind.INNER:
-        return right.rows_per_person
-    return _product_rows(left.rows_per_person, right.rows_per_person, adds=join.fan_out is FanOut.TO_MANY)
+    @cached_property
+    def rows_per_person(self) -> int | None:
+        """By how many rows each one meets; of a left join also those that meet none."""
+        left, right = self.left.rows_per_person, self.right.rows_per_person
+        if self.kind in _HALVES:
+            return left
+        if not self._is_private():
+            rows = left if self.right.person is None else right
+            return None if rows is None else rows * (self.public_rows if self.fan_out is FanOut.PUBLIC else 1)
+        if self.fan_out is FanOut.TO_ONE:
+            return left
+        if self.fan_out is FanOut.TO_MANY and self.kind is JoinKind.INNER:
+            return right
+        if left is None or right is None:
+            return None
+        return left + right if self.fan_out is FanOut.TO_MANY else left * right
 
-
-def _product_rows(left: int | None, right: int | None, *, adds: bool) -> int | None:
-    """The rows of all against all, or of both together where each row of the right meets one of the left at most."""
-    if left is None and right is None and not adds:
-        raise limits.over(
-            "how many rows one person can have in this join is not known.",
-            "Each row of a person would meet all others of that person, and their number has no limit.",
-            "Declare max_rows_per_unit for the tables, or join by a declared key.",
-        )
-    if left is None or right is None:
-        return None
-    return left + right if adds else left * right
+    def _is_private(self) -> bool:
+        """Whether both sides are about people."""
+        return self.left.person is not None and self.right.person is not None

@@ -45,8 +45,9 @@ from hubbub.sql.compiler.lower_rows import RowsLowering
 from hubbub.sql.compiler.query_plan import Bounding, BoundingShape, QuantileCurve, QuestionPlan
 from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.jobs import EngineJob
-from hubbub.sql.noise_allocation import NoiseAllocation, Price, allocate_noise, event_of, measure_of, price_of
+from hubbub.sql.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
+from hubbub.sql.price import Price, price_of
 from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Real, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:

@@ -48,12 +48,6 @@ def refer_to_person(node: exp.Expr, grouped: GroupedRows, cap: int | None) -> Re
     return _refer_to_groups(node, _Meanings(grouped, keys, partial(_exact_aggregate, cap=cap), _misplaced_in_person))
 
 
-def refuse_distinct(tree: exp.Select, text: QueryText) -> None:
-    """Refuse DISTINCT over rows that are told apart by their keys."""
-    if tree.args.get("distinct") is not None:
-        raise text.refusal(NotAllowed, tree, "SELECT DISTINCT of aggregates has no meaning.", fix="Leave DISTINCT out.")
-
-
 # ---------------------------------------------------------------- what stands beside aggregates
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from hubbub.relations import Expr, build, column, renamed
+from hubbub.relations import Expr, build, column, is_direct, renamed
 from hubbub.schema import Dataset, Kind, Table
-from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_person, refuse_distinct
+from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_person
 from hubbub.sql.compiler.fan_out import bound_items
 from hubbub.sql.compiler.group_keys import group_keys
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
@@ -26,11 +26,9 @@ from hubbub.sql.compiler.syntax.scopes import (
 )
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.tree_parts import (
-    condition_query,
     has_aggregates,
     is_aggregate,
     outward_parts,
-    without_alias,
 )
 from hubbub.sql.compiler.syntax.type_scalars import Misplaced, References, bring_alike, type_condition, type_scalar
 from hubbub.sql.compiler.windows import MISPLACED_WINDOW, check_orders, type_window
@@ -164,14 +162,13 @@ def _bind_selection(
 def _per_person(
     tree: exp.Select, scope: SelectScope, rows: Subquery, references: References, text: QueryText
 ) -> Subquery:
-    refuse_distinct(tree, text)
     names = tuple(output.name for output in scope.outputs)
     keys, levels = group_keys(tree, names, references, text)
     if levels or (rows.private and not any(key.value.facts.unit for key in keys)):
         raise refuse_mixed(text, tree, "this subquery adds up over several people, exactly.")
     grouped = GroupedRows(references, keys, text)
     fields = tuple(
-        Field(name, _value_of_person(without_alias(part), grouped, rows.cap))
+        Field(name, _value_of_person(part.unalias(), grouped, rows.cap))
         for name, part in zip(names, tree.expressions, strict=True)
     )
     named = replace(grouped, outputs={each.name.lower(): each.value for each in fields})
@@ -320,7 +317,7 @@ def _refer_to_rows(nodes: Iterable[exp.Expr], scope: SelectScope, around: _Aroun
                 references[id(part)] = (
                     name if isinstance(name, NoColumn) else _column_value(name, around.visible, context.dataset)
                 )
-            elif condition_query(part) is not None:
+            elif id(part) in scope.subqueries:
                 references[id(part)] = _type_condition_query(part, scope, around, references, context)
             elif isinstance(part, exp.Window):
                 references[id(part)] = MISPLACED_WINDOW
@@ -356,7 +353,7 @@ def _type_condition_query(
     parts = [part for part in (*select.expressions, select.args.get("where")) if part is not None]
     inside = _refer_to_rows(parts, inner, around.inside(items), context)
     selected = [  # EXISTS does not look at it, but it must be something
-        type_scalar(without_alias(part), inside, text) for part in select.expressions if not isinstance(part, exp.Star)
+        type_scalar(part.unalias(), inside, text) for part in select.expressions if not isinstance(part, exp.Star)
     ]
     query = ConditionQuery(
         node=node,
@@ -410,6 +407,4 @@ def _column_named(item: Item, name: str, dataset: Dataset) -> Expr | None:
 def _is_unit(table: Table, name: str, dataset: Dataset) -> bool:
     """Whether the column itself tells people apart (and not by way of another table)."""
     link = table.link
-    if link is None or link.column.lower() != name.lower() or not dataset.unit:
-        return False
-    return not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()
+    return link is not None and link.column.lower() == name.lower() and bool(dataset.unit) and is_direct(table, dataset)

@@ -9,14 +9,13 @@ from sqlglot import exp
 
 from hubbub.relations import Expr, build
 from hubbub.schema import Kind
-from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_answer, refuse_distinct
+from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_answer
 from hubbub.sql.compiler.bind_people import PersonRows
-from hubbub.sql.compiler.group_keys import group_keys
+from hubbub.sql.compiler.group_keys import group_keys, refuse_distinct
 from hubbub.sql.compiler.question import Field, Ordering, Question, UnionOfQuestions
 from hubbub.sql.compiler.syntax.literals import whole_number
 from hubbub.sql.compiler.syntax.scopes import OuterQuery, QuestionTree, UnionQuery, output_name, unknown_name
 from hubbub.sql.compiler.syntax.source_text import QueryText
-from hubbub.sql.compiler.syntax.tree_parts import without_alias
 from hubbub.sql.compiler.syntax.type_scalars import References, type_condition, type_scalar
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
@@ -35,7 +34,6 @@ def build_question(rows: QuestionTree[PersonRows], text: QueryText) -> Question 
 
 def _aggregate_question(rows: PersonRows, text: QueryText) -> Question:
     tree = rows.tree
-    refuse_distinct(tree, text)
     keys, levels = group_keys(tree, rows.names, rows.references, text)
     for key in keys:
         _check_key(tree, key, text)
@@ -77,7 +75,7 @@ def _type_outputs(rows: PersonRows, grouped: GroupedRows) -> tuple[Field, ...]:
     for name, part in zip(rows.names, rows.tree.expressions, strict=True):
         if isinstance(part, exp.Star):
             raise text.refusal(NotAllowed, part, "* asks for rows.", "Only keys and aggregates can be told.")
-        node = without_alias(part)
+        node = part.unalias()
         fields.append(Field(name, type_scalar(node, refer_to_answer(node, grouped), text)))
     names = [each.name.lower() for each in fields]
     if len(set(names)) != len(names):
@@ -130,7 +128,7 @@ def _outer_question(tree: exp.Select, inner: Question | UnionOfQuestions, text: 
         if isinstance(part, exp.Star):
             outputs += inner.outputs
         else:
-            node = without_alias(part)
+            node = part.unalias()
             outputs.append(Field(output_name(part, len(outputs), text), type_scalar(node, refer(node), text)))
     where = tree.args.get("where")
     having = type_scalar(where.this, refer(where.this), text) if where is not None else None

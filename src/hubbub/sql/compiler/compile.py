@@ -6,6 +6,7 @@
     bind_people         FROM, joins and subqueries -> rows of one person each
     build_question      keys, aggregates, HAVING, ORDER BY -> a question about people
     plan_aggregates     aggregates -> integers and curves per key
+    check_answer        what cannot be told although every part of it can
     bound_contribution  how far one person moves them
     plan_question       all of it -> a plan
 
@@ -25,6 +26,7 @@ from hubbub.schema import Dataset
 from hubbub.sql.compiler.bind_people import bind_people
 from hubbub.sql.compiler.bound_contribution import bound_contribution
 from hubbub.sql.compiler.build_question import build_question
+from hubbub.sql.compiler.check_answer import check_answer
 from hubbub.sql.compiler.plan_aggregates import plan_aggregates
 from hubbub.sql.compiler.plan_question import plan_question
 from hubbub.sql.compiler.query_plan import QuestionPlan
@@ -68,6 +70,7 @@ def plan_one(question: Question, dataset: Dataset, options: PlanOptions) -> Ques
     aggregates = plan_aggregates(
         question, gaussian=options.gaussian, choose_keys=options.choose_keys, clipping=options.clipping
     )
+    check_answer(question, aggregates, gaussian=options.gaussian)
     texts = check_row(question.source, [question.where, *aggregates.row_values()])
     bounded = bound_contribution(
         aggregates, dataset, cap=question.cap, totals=options.totals, gaussian=options.gaussian

@@ -13,9 +13,8 @@ from hubbub.sql.compiler.question import Field
 from hubbub.sql.compiler.syntax.literals import whole_number
 from hubbub.sql.compiler.syntax.scopes import NoColumn
 from hubbub.sql.compiler.syntax.source_text import QueryText
-from hubbub.sql.compiler.syntax.tree_parts import without_alias
 from hubbub.sql.compiler.syntax.type_scalars import References, type_scalar
-from hubbub.terms import UnknownName
+from hubbub.terms import NotAllowed, UnknownName
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _GroupingSet: TypeAlias = tuple[exp.Expr, ...]
@@ -25,6 +24,7 @@ def group_keys(
     tree: exp.Select, names: Sequence[str], references: References, text: QueryText
 ) -> tuple[tuple[Field, ...], tuple[tuple[int, ...], ...]]:
     """The keys of a SELECT, each once, and which of them each grouping set keeps (none for a plain GROUP BY)."""
+    refuse_distinct(tree, text)
     group = tree.args.get("group")
     if group is None:
         return (), ()
@@ -38,6 +38,12 @@ def group_keys(
         return tuple(keys), ()
     levels = [tuple(sorted({indices[id(node)] for node in level})) for level in _combine_sets(sets)]
     return tuple(keys), tuple(dict.fromkeys(levels))
+
+
+def refuse_distinct(tree: exp.Select, text: QueryText) -> None:
+    """Refuse DISTINCT over rows that are told apart by their keys."""
+    if tree.args.get("distinct") is not None:
+        raise text.refusal(NotAllowed, tree, "SELECT DISTINCT of aggregates has no meaning.", fix="Leave DISTINCT out.")
 
 
 def _add_key(key: Field, keys: list[Field]) -> int:
@@ -54,7 +60,7 @@ def _type_key(node: exp.Expr, tree: exp.Select, names: Sequence[str], references
         place = whole_number(node) or 0
         if not 1 <= place <= len(tree.expressions):
             raise text.refusal(UnknownName, node, "there is no column at this place of SELECT.")
-        part = without_alias(tree.expressions[place - 1])
+        part = tree.expressions[place - 1].unalias()
         return Field(names[place - 1], type_scalar(part, references, text))
     selected = {part.alias.lower(): part.this for part in tree.expressions if isinstance(part, exp.Alias)}
     if isinstance(node, exp.Column) and _is_alias(node, selected, references):

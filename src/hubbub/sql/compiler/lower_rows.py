@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from hubbub.relations import Expr, ValueFacts, owner_of
+from hubbub.relations import Expr, owner_of
 from hubbub.relations.nodes import (
     PERSON,
     Alias,
@@ -34,11 +34,11 @@ _ITEM_KEY = "0"  # which rows of a join take part is no answer, and the same in 
 _TIED = ("row_number", "lag", "lead", "first_value")  # windows whose value depends on the order of equal rows
 
 
+@dataclass(frozen=True, slots=True)
 class RowsLowering:
     """Lowers items and expressions of one dataset."""
 
-    def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset
+    dataset: Dataset
 
     # ------------------------------------------------------------ FROM
 
@@ -128,8 +128,8 @@ class RowsLowering:
         conditions = [self.value(part) for part in beyond_person(inside.where, whom, inside.outer)]
         if inside.outer:
             assert source.person is not None
-            outer = Expr("column", param=(inside.outer, PERSON), facts=ValueFacts(kind=source.person.kind))
-            conditions.append(equal_values(source.person.reference, outer))
+            outer = replace(source.person, alias=inside.outer)
+            conditions.append(equal_values(source.person.reference, outer.reference))
         return Filter(source, tuple(conditions)) if conditions else source
 
 

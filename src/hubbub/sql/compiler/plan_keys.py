@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 from hubbub.relations import Expr
 from hubbub.schema import Value
 from hubbub.sql.compiler.person_links import conjuncts
-from hubbub.sql.compiler.query_plan import GroupKey
+from hubbub.sql.compiler.query_plan import GroupKey, number_of_groups
 from hubbub.sql.compiler.question import Question
 from hubbub.terms import NoKeys, NotAllowed, TooLarge
 
@@ -21,13 +19,6 @@ def plan_keys(question: Question, *, choose_keys: bool) -> tuple[GroupKey, ...]:
     keys = tuple(_plan_key(each.name, each.value, question.where) for each in question.keys)
     _check_number(keys, number_of_groups(keys), choose_keys)
     return keys
-
-
-def number_of_groups(keys: Sequence[GroupKey]) -> int | None:
-    """How many groups there are; None if that is not public."""
-    if any(key.domain is None for key in keys):
-        return None
-    return math.prod(len(key.domain or ()) for key in keys)
 
 
 def _plan_key(name: str, value: Expr, where: Expr | None) -> GroupKey:

@@ -6,7 +6,7 @@ A plan is public: it is worked out from the text and the declared facts, and hol
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -33,6 +33,13 @@ class GroupKey:
     name: str
     value: Expr
     domain: tuple[Value, ...] | None
+
+
+def number_of_groups(keys: Sequence[GroupKey]) -> int | None:
+    """How many groups there are; None if that is not public."""
+    if any(key.domain is None for key in keys):
+        return None
+    return math.prod(len(key.domain or ()) for key in keys)
 
 
 class SumKind(StrEnum):
@@ -172,6 +179,11 @@ class AggregateReading:
         return f"{self.how.value} of {', '.join(f'm{index}' for index in self.measures)}"
 
 
+def readings_in(value: Expr) -> list[AggregateReading]:
+    """What an expression over the answer's rows reads."""
+    return [value.param] if value.op == "read" else [inner for arg in value.args for inner in readings_in(arg)]
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedColumn:
     """A column of the answer: arithmetic over ("read", Reading), ("key", i) and literals, and words about it."""
@@ -239,11 +251,17 @@ class QuestionPlan:
     @property
     def public_keys(self) -> bool:
         """Whether the rows of the answer are known beforehand."""
-        return all(key.domain is not None for key in self.keys)
+        return self.size is not None
 
     @property
     def size(self) -> int | None:
         """How many rows the answer has; None if keys are chosen privately."""
-        if not self.public_keys:
-            return None
-        return math.prod(len(key.domain or ()) for key in self.keys)
+        return number_of_groups(self.keys)
+
+    @property
+    def quantiles(self) -> tuple[AggregateReading, ...]:
+        """The quantiles that outputs, HAVING and ORDER BY read, each once."""
+        values = [output.value for output in self.outputs] + [part.value for part in self.order]
+        values += [self.having] if self.having is not None else []
+        readings = [reading for value in values for reading in readings_in(value)]
+        return tuple(dict.fromkeys(reading for reading in readings if reading.how is How.QUANTILE))

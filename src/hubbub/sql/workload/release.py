@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hubbub.releases import JobFacts, Release, formulas, release_job
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.jobs import EngineJob
-from hubbub.sql.noise_allocation import price_of
+from hubbub.sql.price import price_of
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload
 from hubbub.terms import Guarantee, Real, Receipt, UnknownName
 

@@ -123,6 +123,13 @@ TIME_UNITS = ("day", "week", "month", "quarter", "year")
 TRUNCATIONS = (*TIME_UNITS, "hour", "minute", "second")
 TIME_PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "doy", "week", "hour", "minute", "second")
 SAME_PART = {"dayofweek": "dow", "dayofmonth": "day", "dayofyear": "doy", "weekofyear": "week", "weekday": "dow"}
+
+
+def find_function(node: exp.Expr) -> ScalarFunction | None:
+    """The function that a node calls, if it calls one."""
+    return FUNCTIONS.get(str(node.this).lower() if isinstance(node, exp.Anonymous) else type(node).__name__)
+
+
 AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Count: "count",
     exp.Sum: "sum",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -18,7 +17,6 @@ from hubbub.terms import NotAllowed, Unparsable
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL)
-_EXPLAIN = re.compile(r"\s*EXPLAIN\s+PRIVATE\b", re.IGNORECASE)
 
 
 def parse(text: str) -> tuple[exp.Expr, QueryText]:
@@ -50,12 +48,6 @@ def _without_log() -> Iterator[None]:
         yield
     finally:
         log.disabled = before
-
-
-def explained_question(text: str) -> str | None:
-    """The question inside ``EXPLAIN PRIVATE ...``, or None if the text is no such request."""
-    match = _EXPLAIN.match(text) if isinstance(text, str) else None
-    return text[match.end() :] if match else None
 
 
 def _check_text(text: object) -> None:

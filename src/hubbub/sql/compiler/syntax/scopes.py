@@ -17,11 +17,8 @@ from hubbub.relations import limits
 from hubbub.schema import Dataset, Table
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.tree_parts import (
-    condition_query,
     has_aggregates,
     outward_parts,
-    without_alias,
-    without_brackets,
 )
 from hubbub.terms import NotAllowed, QueryError, UnknownName
 
@@ -132,7 +129,7 @@ class _Reading:
 
 
 def _resolve_question(tree: exp.Expr, ctes: _Ctes, reading: _Reading) -> QuestionTree[SelectScope]:
-    tree = without_brackets(tree)
+    tree = tree.unnest()
     ctes = _known_queries(tree, ctes)
     if isinstance(tree, exp.Union):
         return UnionQuery(tree, tuple(_resolve_question(side, ctes, reading) for side in (tree.this, tree.expression)))
@@ -162,7 +159,7 @@ def _aggregate_question(tree: exp.Select, ctes: _Ctes, reading: _Reading) -> Sel
 
 def _row_scope(tree: exp.Expr, ctes: _Ctes, reading: _Reading) -> SelectScope:
     """A subquery in FROM: it sees nothing of what stands around it."""
-    tree = without_brackets(tree)
+    tree = tree.unnest()
     ctes = _known_queries(tree, ctes)
     if not isinstance(tree, exp.Select):
         return SelectScope(tree=tree)
@@ -176,7 +173,7 @@ def _row_scope(tree: exp.Expr, ctes: _Ctes, reading: _Reading) -> SelectScope:
 
 def _condition_scope(query: exp.Expr, ctes: _Ctes, visible: _Visible, reading: _Reading) -> SelectScope:
     """The subquery of an EXISTS or IN, which sees the rows around it; what it selects needs no names."""
-    tree = without_brackets(query)
+    tree = query.unnest()
     if not isinstance(tree, exp.Select):
         return SelectScope(tree=tree)
     names = _NameTable(_known_queries(tree, ctes), reading)
@@ -203,6 +200,14 @@ def _named_query(node: exp.Expr, ctes: _Ctes) -> _Cte | None:
     if isinstance(node, exp.Table) and not node.args.get("db"):
         return ctes.get(node.name.lower())
     return None
+
+
+def _condition_query(node: exp.Expr) -> exp.Expr | None:
+    """The subquery of an EXISTS or IN."""
+    query: exp.Expr | None = None
+    if isinstance(node, exp.Exists | exp.In):
+        query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
+    return query
 
 
 def _clause_parts(tree: exp.Select, *names: str) -> Iterator[exp.Expr]:
@@ -245,7 +250,7 @@ class _NameTable:
             for part in outward_parts(node):
                 if isinstance(part, exp.Column):
                     self._columns[id(part)] = _resolve_column(part, visible)
-                elif (query := condition_query(part)) is not None:
+                elif (query := _condition_query(part)) is not None:
                     self._subqueries[id(part)] = _condition_scope(query, self._ctes, visible, self._reading)
 
     def _item(self, node: exp.Expr, before: Sequence[ScopeItem]) -> ScopeItem:
@@ -306,7 +311,7 @@ def output_name(node: exp.Expr, index: int, text: QueryText) -> str:
 
 def _plain_outputs(tree: exp.Select, text: QueryText) -> tuple[SelectOutput, ...]:
     return tuple(
-        SelectOutput(output_name(part, index, text), without_alias(part)) for index, part in enumerate(tree.expressions)
+        SelectOutput(output_name(part, index, text), part.unalias()) for index, part in enumerate(tree.expressions)
     )
 
 
@@ -319,7 +324,7 @@ def _selected_outputs(tree: exp.Select, items: tuple[ScopeItem, ...], text: Quer
             chosen = [item for item in items if table in ("", item.name)]
             outputs += [SelectOutput(name, ColumnName(item.alias, name)) for item in chosen for name in item.columns]
         else:
-            outputs.append(SelectOutput(output_name(part, len(outputs), text), without_alias(part)))
+            outputs.append(SelectOutput(output_name(part, len(outputs), text), part.unalias()))
     names = [each.name.lower() for each in outputs]
     if len(set(names)) != len(names):
         raise text.refusal(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from hubbub.sql.compiler.syntax.functions import AGGREGATES, FUNCTIONS
+from hubbub.sql.compiler.syntax.functions import AGGREGATES, find_function
 
 _AGGREGATE_NODES = (*AGGREGATES, exp.Filter, exp.WithinGroup)
 _QUERIES = (exp.Subquery, exp.Select, exp.Union)
@@ -15,18 +15,6 @@ _READ_FIRST: dict[type[exp.Expr], str] = {
     exp.Window: "partition_by",
     exp.DateDiff: "expression",
 }
-
-
-def without_alias(node: exp.Expr) -> exp.Expr:
-    """The node without its alias."""
-    return node.this if isinstance(node, exp.Alias) else node
-
-
-def without_brackets(query: exp.Expr) -> exp.Expr:
-    """The query inside brackets."""
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    return query
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -44,14 +32,6 @@ def has_aggregates(tree: exp.Select) -> bool:
 def _own_parts(node: exp.Expr) -> Iterable[exp.Expr]:
     """The node's parts, not looking into windows and subqueries."""
     return node.walk(prune=lambda part: isinstance(part, exp.Window | exp.Subquery | exp.Select | exp.Exists))
-
-
-def condition_query(node: exp.Expr) -> exp.Expr | None:
-    """The subquery of an EXISTS or IN."""
-    query: exp.Expr | None = None
-    if isinstance(node, exp.Exists | exp.In):
-        query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
-    return query
 
 
 def outward_parts(node: exp.Expr) -> list[exp.Expr]:
@@ -79,11 +59,6 @@ def _collect_parts(node: exp.Expr, parts: list[exp.Expr]) -> None:
         parts.append(node)
 
 
-def function_name(node: exp.Expr) -> str:
-    """The name under which a node stands among the functions, if it does."""
-    return str(node.this).lower() if isinstance(node, exp.Anonymous) else type(node).__name__
-
-
 def scalar_parts(node: exp.Expr) -> list[exp.Expr]:
     """The parts of a scalar node that are values themselves: no units of time, types or branches of a CASE."""
     if isinstance(node, exp.Case):
@@ -93,7 +68,7 @@ def scalar_parts(node: exp.Expr) -> list[exp.Expr]:
         return [part for part in (node.this, *node.expressions, node.args.get("low"), node.args.get("high")) if part]
     if isinstance(node, exp.Paren | exp.Alias | exp.Is | exp.Cast):
         return [node.this]
-    function = FUNCTIONS.get(function_name(node))
+    function = find_function(node)
     if function is None:
         return []
     return [part for part in function.arguments(node) if not isinstance(part, exp.Var | exp.Interval)]

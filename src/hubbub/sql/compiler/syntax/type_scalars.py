@@ -16,12 +16,12 @@ from sqlglot import exp
 from hubbub.relations import MOST_DIGITS, TARGETS, CastTarget, Expr, build, can_cast, check_made, limits, literal
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.syntax.functions import (
-    FUNCTIONS,
     SAME_PART,
     TIME_PARTS,
     TIME_UNITS,
     TRUNCATIONS,
     ScalarFunction,
+    find_function,
 )
 from hubbub.sql.compiler.syntax.literals import (
     WORK_IS_BOUNDED,
@@ -35,7 +35,6 @@ from hubbub.sql.compiler.syntax.literals import (
 )
 from hubbub.sql.compiler.syntax.scopes import NoColumn, refuse_column
 from hubbub.sql.compiler.syntax.source_text import COVERAGE, UNCLEAR, QueryText
-from hubbub.sql.compiler.syntax.tree_parts import function_name
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 _WORDS = {"n": "a number", "t": "a text", "d": "a date or timestamp", "b": "a condition"}
@@ -115,27 +114,25 @@ class _Scalars:
         handler = _HANDLERS.get(type(node))
         if handler is not None:
             return handler(self, node)
-        name = function_name(node)
-        if isinstance(node, exp.Like | exp.ILike) and node.args.get("negate"):
-            return build("not", [self._call(node, FUNCTIONS[name])])
         if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
             inner = self._literal(node.this)
             return literal(-inner.param, exponent=has_exponent(node.this))
-        function = FUNCTIONS.get(name)
+        function = find_function(node)
         if function is None:
             raise refuse_kind(self.text, NotAllowed, node, "this cannot stand here.", "It is no value of one row.")
-        return self._call(node, function)
-
-    # ------------------------------------------------------------ functions
-
-    def _call(self, node: exp.Expr, function: ScalarFunction) -> Expr:
         parts = function.arguments(node)
-        if (folded := self._dates(node, function.op, parts)) is not None:
-            return folded
         if not function.takes(len(parts)):
             raise refuse_kind(
                 self.text, WrongType, node, f"it is {function.about}.", "Another number of arguments came."
             )
+        value = self._call(node, function, parts)
+        return build("not", [value]) if node.args.get("negate") else value
+
+    # ------------------------------------------------------------ functions
+
+    def _call(self, node: exp.Expr, function: ScalarFunction, parts: Sequence[exp.Expr]) -> Expr:
+        if (folded := self._dates(node, function.op, parts)) is not None:
+            return folded
         kinds = function.kinds * len(parts) if len(function.kinds) == 1 else function.kinds
         args: list[Expr] = []
         params: list[Value] = []

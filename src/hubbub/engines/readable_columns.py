@@ -64,13 +64,6 @@ def _readable_decimal(name: str, native: str) -> str:
     return _clamp_between(name, *(f"CAST('{sign}{digits}' AS {native})" for sign in ("-", "")))
 
 
-def with_text(text: str, native: str) -> str:
-    """A value that can be written as text, else NULL: the engine breaks at moments near the end of their range."""
-    if native != "TIMESTAMP":
-        return text
-    return _clamp_between(text, "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'")
-
-
 def _clamp_between(text: str, first: str, last: str) -> str:
     """A value inside of an interval, else NULL; it is held there also where an engine drops the condition."""
     return f"CASE WHEN {text} BETWEEN {first} AND {last} THEN least(greatest({text}, {first}), {last}) END"
@@ -90,21 +83,3 @@ def from_milliseconds(name: str) -> str:
     """A count of milliseconds as a timestamp: held to the calendar before it is turned, and missing outside of it."""
     held = f"least(greatest({name}, {FIRST}), {LAST})"
     return f"CASE WHEN {name} BETWEEN {FIRST} AND {LAST} THEN make_timestamp({held} * 1000) END"
-
-
-_KINDS = {
-    "BOOLEAN": "boolean",
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "number"),
-    **dict.fromkeys(("VARCHAR", "UUID", "ENUM", "NULL"), "text"),
-    "DATE": "date",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
-    "TIMESTAMP WITH TIME ZONE": "timestamp",
-}
-
-
-def kind_of_type(native: str) -> str:
-    """Our kind for one of the engine's types; ``opaque`` for what a query cannot speak of."""
-    base = native.split("(", maxsplit=1)[0].strip('" ').upper()
-    return "opaque" if native.endswith("]") else _KINDS.get(base, "opaque")

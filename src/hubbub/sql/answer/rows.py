@@ -1,23 +1,23 @@
-"""Noisy integers -> release: formulas, HAVING, ORDER BY, LIMIT, totals of grouping sets: all post-processing."""
+"""Noisy integers -> rows of a release: formulas, HAVING, ORDER BY, LIMIT, totals of grouping sets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from hubbub.relations import Expr, date_at
-from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable, Release, ReleasedColumn, formulas, simultaneous
+from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable, ReleasedColumn, formulas, simultaneous
 from hubbub.releases.formulas import Formula
 from hubbub.schema import Kind, Value
+from hubbub.sql.answer.three_valued_logic import evaluate_rows, sort_key
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.error_prediction import mechanism_words
-from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles, quantiles_of
+from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles
 from hubbub.sql.noise_allocation import NoiseAllocation
-from hubbub.sql.three_valued_logic import evaluate_rows, sort_key
-from hubbub.terms import Guarantee, Receipt, root_of
+from hubbub.terms import root_of
 
 _SURE = 1 - 1e-12
 _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
@@ -45,72 +45,17 @@ def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -
     return AnswerPart(plan, spent, measured.keys, measures, measured.quantiles)
 
 
-def release(
-    parts: Sequence[AnswerPart],
-    *,
-    question: str,
-    guarantee: Guarantee,
-    receipt: Receipt | None,
-    repeated: bool,
-    parameters: Mapping[str, str],
-    budget_left: str,
-    order: Sequence[Ordering] = (),
-    limit: int | None = None,
-    offset: int = 0,
-) -> Release:
-    """The answer to a question from what its plans measured."""
-    tables = [_Rows.of(part) for part in parts]
-    if len(tables) > 1:
-        whole = _Rows.stacked(tables, order, limit, offset).selected(None, order, limit, offset)
-    else:
-        [whole] = tables
-    return Release(
-        keys=whole.keys,
-        measures=whole.measures,
-        columns=whole.columns,
-        guarantee=guarantee,
-        receipt=receipt,
-        question=question,
-        repeated=repeated,
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.plan.notes)),
-        parameters=parameters,
-        budget_left=budget_left,
-        clipped={name: words for part in parts for name, words in _clamped_shares(part)},
-        looked_at=whole.looked_at,
-    )
-
-
-def _clamped_shares(part: AnswerPart) -> Iterator[tuple[str, str]]:
-    """What share of each value was clamped, over all groups together, where that was paid for."""
-    groups = len(part.keys)
-    for clamped in part.plan.clamped if groups else ():
-        totals = tuple(
-            NoisyColumn(
-                m.name, m.step, Noise(m.noise.distribution, root_of(m.noise.scale**2 * groups)), (sum(m.values),)
-            )
-            for m in (part.measures[clamped.beyond], part.measures[clamped.all])
-        )
-        share, table = formulas.Over(formulas.Ref(0), formulas.Ref(1)), NoisyTable((), totals, 1, ())
-        (share_with_interval,), ((low,), (high,)) = share.evaluate(table), share.interval(table, 0.95)
-        if share_with_interval is None or low is None or high is None:
-            yield clamped.name, "how many values were clamped cannot be told from noise."
-            continue
-        ends = [100 * min(1.0, max(0.0, float(end))) for end in (share_with_interval, low, high)]
-        yield clamped.name, f"about {ends[0]:.2g}% of its values ({ends[1]:.2g}% to {ends[2]:.2g}%) were clamped."
-
-
-# ---------------------------------------------------------------- rows
-
-
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class AnswerRows:
+    """Rows of a release, after HAVING, ORDER BY and LIMIT."""
+
     keys: tuple[KeyColumn, ...]
     measures: tuple[NoisyColumn, ...]
     columns: tuple[ReleasedColumn, ...]
     looked_at: int = 1  # rows among which noisy values chose these
 
     @classmethod
-    def of(cls, part: AnswerPart) -> _Rows:
+    def of(cls, part: AnswerPart) -> AnswerRows:
         """The rows of one plan after HAVING, ORDER BY and LIMIT."""
         if part.plan.levels:
             plan = part.plan
@@ -140,7 +85,9 @@ class _Rows:
         return rows.selected(plan.having, plan.order, plan.limit, plan.offset, part)
 
     @classmethod
-    def stacked(cls, tables: Sequence[_Rows], order: Sequence[Ordering], limit: int | None, offset: int) -> _Rows:
+    def stacked(
+        cls, tables: Sequence[AnswerRows], order: Sequence[Ordering], limit: int | None, offset: int
+    ) -> AnswerRows:
         """UNION ALL: the tables one below the other, each column's measures side by side with nothing in between.
 
         Their intervals are those that will still hold once the whole is cut.
@@ -170,6 +117,7 @@ class _Rows:
 
     @property
     def table(self) -> NoisyTable:
+        """The rows as formulas read them."""
         lengths = [len(key.values) for key in self.keys] + [len(measure.values) for measure in self.measures]
         lengths += [
             len(part.values)
@@ -181,6 +129,7 @@ class _Rows:
 
     @property
     def size(self) -> int:
+        """How many rows there are."""
         return self.table.size
 
     def kind_at(self, place: int) -> str:
@@ -195,7 +144,7 @@ class _Rows:
         limit: int | None,
         offset: int,
         part: AnswerPart | None = None,
-    ) -> _Rows:
+    ) -> AnswerRows:
         """The rows for which the condition holds of the noisy values, in order, and of these the first few.
 
         Both look at all rows as they are: what a quantile's column holds has no other places.
@@ -217,7 +166,7 @@ class _Rows:
         chosen = self if places == list(range(self.size)) else self.picked(places)
         return replace(chosen, looked_at=looked_at)
 
-    def picked(self, places: Sequence[int]) -> _Rows:
+    def picked(self, places: Sequence[int]) -> AnswerRows:
         """Some of the rows, in that order."""
         keys = tuple(KeyColumn(key.name, tuple(key.values[i] for i in places), key.kind) for key in self.keys)
         measures = tuple(
@@ -227,7 +176,7 @@ class _Rows:
         columns = tuple(
             ReleasedColumn(o.name, _pick_rows(o.formula, places), o.about, o.mechanism, o.notes) for o in self.columns
         )
-        return _Rows(keys, measures, columns, self.looked_at)
+        return AnswerRows(keys, measures, columns, self.looked_at)
 
 
 def _leaves_out(size: int, limit: int | None, offset: int) -> bool:
@@ -235,7 +184,7 @@ def _leaves_out(size: int, limit: int | None, offset: int) -> bool:
     return offset > 0 or (limit is not None and limit < size)
 
 
-def _is_noisy(value: Expr, rows: _Rows) -> bool:
+def _is_noisy(value: Expr, rows: AnswerRows) -> bool:
     """Whether noise is in an expression over the answer's rows."""
     if value.op == "output":
         return bool(rows.columns[value.param].formula.is_uncertain(rows.table))
@@ -258,7 +207,7 @@ def _pick_rows(formula: Formula, places: Sequence[int]) -> Formula:
     return rebuilt(formula, change)
 
 
-def _column_values(tables: Sequence[_Rows], place: int, levels: Sequence[float]) -> tuple[list[Any], Any, Any]:
+def _column_values(tables: Sequence[AnswerRows], place: int, levels: Sequence[float]) -> tuple[list[Any], Any, Any]:
     """The values and intervals of a column over several tables."""
     values: list[Any] = []
     lows: list[list[Any]] = [[] for _ in levels]
@@ -313,7 +262,7 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
-    return _quantile_formula(part.quantiles[quantiles_of(part.plan).index(reading)], reading, part)
+    return _quantile_formula(part.quantiles[part.plan.quantiles.index(reading)], reading, part)
 
 
 def _quantile_formula(quantiles: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
@@ -336,7 +285,7 @@ def _as_dates(column: Sequence[float | None]) -> Any:
 # ---------------------------------------------------------------- HAVING and ORDER BY on noisy values
 
 
-def _evaluate_rows(value: Expr, rows: _Rows, part: AnswerPart | None) -> list[Any]:
+def _evaluate_rows(value: Expr, rows: AnswerRows, part: AnswerPart | None) -> list[Any]:
     """The value of an expression in each row of the noisy result; None where it is missing."""
 
     def leaf(each: Expr) -> list[Any] | None:
