@@ -30,14 +30,14 @@ class Publication(Document):
     """A table published in one or several ways."""
 
     source: str
-    made: tuple[PublicationTable, ...]
+    tables: tuple[PublicationTable, ...]
     comparison: UtilityComparison | None
     attempts: tuple[TableAttack, ...]
 
     @property
     def title(self) -> str:
         """What was published."""
-        ways = "one way" if len(self.made) == 1 else f"{len(self.made)} ways"
+        ways = "one way" if len(self.tables) == 1 else f"{len(self.tables)} ways"
         return f"{self.source}, published in {ways}"
 
     def sections(self) -> tuple[Section, ...]:
@@ -55,30 +55,30 @@ class Publication(Document):
         return {
             "kind": "publication",
             "source": self.source,
-            "tables": [_table_json(table) for table in self.made],
+            "tables": [_table_json(table) for table in self.tables],
             "utility": None if self.comparison is None else self.comparison.to_json(),
             "attacks": [_attempt_json(attempt) for attempt in self.attempts],
         }
 
     def _side_by_side(self) -> Section:
-        words = _group_sentences((table.name, table.promise) for table in self.made)
-        comparable = any(not table.method.has_places for table in self.made)
+        words = _group_sentences((table.name, table.promise) for table in self.tables)
+        comparable = any(not table.method.has_places for table in self.tables)
         words += [UNMEASURED] if comparable and not self.comparison else []
         words += [OWNER] if self.attempts else []
-        rows = tuple((table.name, table.model, table.mechanism) for table in self.made)
+        rows = tuple((table.name, table.model, table.mechanism) for table in self.tables)
         return Section("Side by side", tuple(words), TextTable(("table", "privacy model", "mechanism"), rows))
 
     def _in_numbers(self) -> tuple[Section, ...]:
         header = ("table", *self._columns())
         if len(header) == 1:
             return ()
-        rows = tuple((table.name, *self._columns(table).values()) for table in self.made)
+        rows = tuple((table.name, *self._columns(table).values()) for table in self.tables)
         return (Section("In a few numbers", (), TextTable(header, rows)),)
 
     def _columns(self, table: PublicationTable | None = None) -> dict[str, str]:
         """Utility and attacks in a few numbers; those that no table has are left out."""
         columns: dict[str, str] = {}
-        if any(isinstance(each.result, Anonymized) for each in self.made):
+        if any(isinstance(each.result, Anonymized) for each in self.tables):
             lost = table.result.metrics if table and isinstance(table.result, Anonymized) else None
             columns["lost (GCP)"] = percent(lost.gcp) if lost else "-"
         for key, words in ((mean_of(2), "2-way distance"), (AUC, "AUC")) if self.comparison else ():
@@ -92,7 +92,7 @@ class Publication(Document):
 
     def _gaps(self) -> tuple[str, ...]:
         """What each model leaves open, said once for all tables that share it."""
-        return tuple(_group_sentences((table.name, gap) for table in self.made for gap in table.gaps))
+        return tuple(_group_sentences((table.name, gap) for table in self.tables for gap in table.gaps))
 
     # ---------------------------------------------------------------- attacks
 
