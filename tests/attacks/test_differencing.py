@@ -267,10 +267,10 @@ LECTURE = (
 @pytest.mark.parametrize("ill", [True, False])
 def test_the_lectures_three_questions_are_found_without_the_data(ill: bool) -> None:
     found = differences(logged(patients(ill=ill), *LECTURE))
-    [pair] = found.found
+    [pair] = found.small_pairs
     assert pair.people == 1
     assert pair.answer == int(ill)
-    assert "zip = 12345" in pair.told()
+    assert "zip = 12345" in pair.describe()
     assert found.succeeded
 
 
@@ -282,7 +282,7 @@ def test_the_order_and_the_spelling_do_not_matter() -> None:
         "and (gender <> 'm' or p.age <> 26 or zip <> 12345)",
         "SELECT COUNT(*) FROM patients WHERE DIAG LIKE 'flu'",
     )
-    [pair] = differences(log, table=table).found
+    [pair] = differences(log, table=table).small_pairs
     assert pair.people == 1
 
 
@@ -300,9 +300,10 @@ def test_pairs_and_small_sums_are_found(questions: list[str], people: int) -> No
     table = patients()
     log = logged(table, *(f"SELECT COUNT(*) FROM patients WHERE {part}" for part in questions))
     found = differences(log, table=table)
-    assert people in [pair.people for pair in found.found]
+    assert people in [pair.people for pair in found.small_pairs]
     assert people in [
-        pair.people for pair in differences([(sorted({q}), a) for q, (_, a) in zip(questions, log, strict=True)]).found
+        pair.people
+        for pair in differences([(sorted({q}), a) for q, (_, a) in zip(questions, log, strict=True)]).small_pairs
     ]
 
 
@@ -319,15 +320,15 @@ def test_harmless_logs_are_left_alone(questions: list[str]) -> None:
     table = patients()
     log = logged(table, *(f"SELECT COUNT(*) FROM patients WHERE {part}" for part in questions))
     found = differences(log, table=table)
-    assert found.found == ()
+    assert found.small_pairs == ()
     assert not found.succeeded
-    assert differences(log).found == ()
+    assert differences(log).small_pairs == ()
 
 
 def test_sums_and_averages_tell_the_salary() -> None:
     table = patients()
     sums = logged(table, "SELECT SUM(salary) FROM patients", "SELECT SUM(salary) FROM patients WHERE id <> 0")
-    [pair] = differences(sums, table=table).found
+    [pair] = differences(sums, table=table).small_pairs
     assert pair.answer == 4100
     means = logged(
         table,
@@ -336,7 +337,7 @@ def test_sums_and_averages_tell_the_salary() -> None:
         "SELECT AVG(salary) FROM patients WHERE id <> 0",
         "SELECT COUNT(*) FROM patients WHERE id <> 0",
     )
-    told = {pair.pair.large.aggregate: pair.answer for pair in differences(means).found}
+    told = {pair.pair.large.aggregate: pair.answer for pair in differences(means).small_pairs}
     assert told == {"COUNT": 1, "SUM": pytest.approx(4100)}
 
 
@@ -347,7 +348,7 @@ def test_rows_with_missing_values_are_counted_where_the_engine_leaves_them() -> 
         "SELECT COUNT(*) FROM patients WHERE diag = 'flu'",
         "SELECT COUNT(*) FROM patients WHERE diag = 'flu' AND age <> 30",
     )
-    [pair] = differences(log, table=table).found
+    [pair] = differences(log, table=table).small_pairs
     assert pair.answer == 3  # the man of 30, and two whose age is not known
     assert pair.people == 1  # ... of whom only he was left out on purpose
 
@@ -368,7 +369,7 @@ def test_noise_drowns_what_the_log_would_tell() -> None:
     rng = np.random.default_rng(0)
     log = [(text, answer + rng.normal(0, 10)) for text, answer in logged(patients(), *LECTURE)]
     found = differences(log, table=patients(), noise=10)
-    assert len(found.found) == 1
+    assert len(found.small_pairs) == 1
     assert not found.succeeded
     assert found.chance == pytest.approx(chance_right(10 * sqrt(2)))
 

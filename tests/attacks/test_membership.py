@@ -195,7 +195,7 @@ def test_a_model_that_remembers_is_found_out_and_one_that_does_not_is_not(attack
 def test_each_example_is_in_half_of_the_models() -> None:
     found = shadows(0.1)
     assert (found.inside.sum(axis=0) == 12).all()
-    assert found.told.shape == (24, 60, 2)
+    assert found.probabilities.shape == (24, 60, 2)
 
 
 @pytest.fixture(scope="module")
@@ -231,17 +231,17 @@ def test_lira_scores_a_model_that_is_not_among_the_shadows() -> None:
 
 def test_leaving_a_model_out_is_what_a_stranger_would_see() -> None:
     known = shadows(0.2)
-    rest = Shadows(known.examples, known.labels, known.classes, known.inside[1:], known.told[1:])
+    rest = Shadows(known.examples, known.labels, known.classes, known.inside[1:], known.probabilities[1:])
 
     class First:
         classes_ = known.classes
 
         def predict_proba(self, X: np.ndarray) -> np.ndarray:
-            return known.told[0]
+            return known.probabilities[0]
 
     expected = lira_scores(rest, First())
     roc = Roc.of(expected[known.inside[0]], expected[~known.inside[0]])
-    alone = Shadows(known.examples, known.labels, known.classes, known.inside, known.told)
+    alone = Shadows(known.examples, known.labels, known.classes, known.inside, known.probabilities)
     assert lira(alone).roc.members.size == known.inside.sum()
     assert set(np.round(roc.members, 9)) <= set(np.round(lira(known).roc.members, 9))
 

@@ -161,7 +161,7 @@ def test_the_survey_is_estimated_from_reports_alone(tmp_path: Path) -> None:
     survey = local.run_survey(tmp_path)
     low, high = survey.estimate.intervals(0.9999)[local.YES]
     assert low <= survey.truth <= high
-    assert abs(survey.said - survey.truth) > 0.05  # the reports as they are mean nothing
+    assert abs(survey.yes_share - survey.truth) > 0.05  # the reports as they are mean nothing
     assert survey.again == 5000
     assert survey.estimate.count == local.PEOPLE
 
@@ -169,7 +169,7 @@ def test_the_survey_is_estimated_from_reports_alone(tmp_path: Path) -> None:
 def test_what_one_person_gives_away_stops_at_the_cap(tmp_path: Path) -> None:
     life = local.asked_monthly(tmp_path)
     assert life.worst_case == local.CAP
-    assert [(spent.told, spent.silent) for spent in life.spent] == [(local.CAP, local.MONTHS - local.CAP)]
+    assert [(spent.informative, spent.silent) for spent in life.spent] == [(local.CAP, local.MONTHS - local.CAP)]
 
 
 def test_the_survey_differs_from_run_to_run() -> None:
@@ -200,7 +200,7 @@ def test_one_model_gives_its_patients_away_and_the_private_one_does_not() -> Non
 
 def test_hospitals_learn_their_average_in_spite_of_a_loss_and_a_lie() -> None:
     found = gopa.run_average()
-    assert abs(found.told.value - found.truth) < 5 * found.told.std_dev < 5
+    assert abs(found.average.value - found.truth) < 5 * found.average.std_dev < 5
     assert found.checked.means and found.checked.achieved.enough
     named = {name: one.fault.value for name, one in found.checked.named}
     assert named == {gopa.TOWNS[gopa.LIAR]: "bad-nonce", gopa.TOWNS[gopa.LOST]: "silent"}

@@ -232,7 +232,7 @@ def test_with_many_teachers_that_agree_a_report_tells_less_than_the_worst_case()
     )
     agreed = np.zeros((200, 10), dtype=np.int64)
     agreed[:, 0], agreed[:, 1] = 4800, 200
-    cheap = told.told(made, told.release(agreed, rng=seeded(23)), price)
-    split = told.told(made, told.release(agreed // 20 * 10 + 1, rng=seeded(24)), price)
+    cheap = told.instance_cost(made, told.release(agreed, rng=seeded(23)), price)
+    split = told.instance_cost(made, told.release(agreed // 20 * 10 + 1, rng=seeded(24)), price)
     assert cheap.epsilon < 1 and split.epsilon <= 2
     assert "95% sure" in cheap.words()

@@ -324,7 +324,7 @@ def test_the_memories_of_both_clients_are_one_format(node: Callable[[str], Any],
     assert float(before.values) == pytest.approx(told[1]["values"])
     client.report(5, epoch=3)
     after = client.lifetime()
-    assert after.spent[0].told == before.spent[0].told + 1
+    assert after.spent[0].informative == before.spent[0].informative + 1
     assert len(after.spent) == 1
 
 

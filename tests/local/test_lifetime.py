@@ -120,7 +120,7 @@ def test_alice_followed_for_twenty_years(tmp_path: Path) -> None:
     assert told.constant == 2
     assert told.values in (2, 4)  # if both answers fall into one bucket, nothing ever changed
     assert told.worst_case == WEEKS * BREAD.again > 1000
-    assert told.spent[0].told == WEEKS
+    assert told.spent[0].informative == WEEKS
     assert {len(report) for report in reports} == {64 + BREAD.payload_bytes}
     assert report_wire.parse_batch(collection, report_wire.pack_batch(reports)).counts() == {}
 
@@ -135,7 +135,7 @@ def test_without_memory_twenty_years_cost_twenty_years(tmp_path: Path) -> None:
         alice.report(1, epoch=week)
     told = alice.lifetime()
     assert told.constant == told.values == told.worst_case == 8
-    assert (told.spent[0].told, told.spent[0].silent) == (8, 32)
+    assert (told.spent[0].informative, told.spent[0].silent) == (8, 32)
 
 
 collections = st.lists(
@@ -190,13 +190,13 @@ def test_what_is_charged_does_not_depend_on_how_often_a_value_changes(tmp_path: 
             for client in clients:
                 client.report(value, epoch=epoch)
         told = clients[0].lifetime()
-        silent.append((told.spent[1].told, told.spent[1].silent, told.charged()))
+        silent.append((told.spent[1].informative, told.spent[1].silent, told.charged()))
     assert silent[0] == silent[1] == (2, 7, 8)
 
 
 def test_the_three_numbers_stand_side_by_side() -> None:
     spent = CollectionSpending(
-        collection="bread", attribute="food", epsilon=Fraction(2), charges=2, told=1040, silent=0,
+        collection="bread", attribute="food", epsilon=Fraction(2), charges=2, informative=1040, silent=0,
         memoized=True, memos=2, again=Fraction(3, 2),
     )  # fmt: skip
     told = Lifetime(spent=(spent,), caps=Caps())
@@ -211,7 +211,7 @@ def test_the_three_numbers_stand_side_by_side() -> None:
 
 def test_a_memo_that_is_sent_as_it_is_has_no_worst_case() -> None:
     sent = CollectionSpending(
-        collection="b", attribute="b", epsilon=Fraction(1), charges=2, told=2, silent=0, memoized=True, memos=1
+        collection="b", attribute="b", epsilon=Fraction(1), charges=2, informative=2, silent=0, memoized=True, memos=1
     )
     told = Lifetime(spent=(sent,), caps=Caps())
     assert told.worst_case is None
@@ -221,7 +221,7 @@ def test_a_memo_that_is_sent_as_it_is_has_no_worst_case() -> None:
 
 def test_few_epochs_cost_less_than_a_memo() -> None:
     spent = CollectionSpending(
-        collection="b", attribute="b", epsilon=Fraction(4), charges=2, told=1, silent=0,
+        collection="b", attribute="b", epsilon=Fraction(4), charges=2, informative=1, silent=0,
         memoized=True, memos=1, again=Fraction(3, 2),
     )  # fmt: skip
     assert spent.constant == spent.values == spent.worst_case == Fraction(3, 2)
@@ -230,7 +230,7 @@ def test_few_epochs_cost_less_than_a_memo() -> None:
 def test_silent_epochs_count_in_the_worst_case_of_a_memory() -> None:
     """Which epochs are silent depends on the values, so they tell something too."""
     spent = CollectionSpending(
-        collection="b", attribute="b", epsilon=Fraction(2), charges=1, told=3, silent=4,
+        collection="b", attribute="b", epsilon=Fraction(2), charges=1, informative=3, silent=4,
         memoized=True, memos=1, again=Fraction(3, 2),
     )  # fmt: skip
     assert spent.worst_case == 7 * Fraction(3, 2)

@@ -50,7 +50,7 @@ def test_a_pandas_frame_without_any_domain_is_understood() -> None:
     frame = people().to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     made = synthesize(frame, epsilon=2, delta=1e-6)
-    assert set(made.source.measured.found) == {"age", "sex", "smokes", "ward"}
+    assert set(made.source.measured.found_domains) == {"age", "sex", "smokes", "ward"}
     assert distance(people(), made.table, ["sex", "smokes"]) < 0.1
 
 
@@ -58,7 +58,7 @@ def test_values_of_few_people_are_not_found() -> None:
     private = people(3000)
     rare = pyarrow.array(["Zoe's own ward" if i == 5 else "north" for i in range(3000)])
     made = synthesize(private.set_column(3, "ward", rare), epsilon=1, delta=1e-6)
-    assert made.source.measured.found["ward"] == ["north"]
+    assert made.source.measured.found_domains["ward"] == ["north"]
     assert set(made.table["ward"].to_pylist()) <= {"north", None}
 
 

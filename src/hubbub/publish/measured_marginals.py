@@ -24,7 +24,7 @@ from hubbub.terms import Unreadable
 class MeasuredMarginals:
     """All noisy marginals of one table: of single columns on the declared cells, of pairs on coarser ones."""
 
-    found: dict[str, Found]
+    found_domains: dict[str, Found]
     singles: tuple[Measurement, ...]
     groups: tuple[Codes, ...]
     pairs: tuple[Measurement, ...]
@@ -32,7 +32,7 @@ class MeasuredMarginals:
     def to_json(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "found": self.found,
+            "found": self.found_domains,
             "groups": [group.tolist() for group in self.groups],
             "singles": [_measurement_json(m) for m in self.singles],
             "pairs": [_measurement_json(m) for m in self.pairs],
@@ -42,7 +42,7 @@ class MeasuredMarginals:
     def read(cls, document: dict[str, Any]) -> MeasuredMarginals:
         """What ``to_json`` says."""
         return cls(
-            found=document["found"],
+            found_domains=document["found"],
             singles=tuple(map(_read_measurement, document["singles"])),
             groups=tuple(np.array(group, dtype=np.int64) for group in document["groups"]),
             pairs=tuple(map(_read_measurement, document["pairs"])),

@@ -73,19 +73,19 @@ class GraphMatch(Attack):
     truth: dict[int, int] | None = None
 
     @property
-    def found(self) -> dict[int, int]:
+    def new_matches(self) -> dict[int, int]:
         """The matches that were not given."""
         return {one: other for one, other in self.matches.items() if one not in self.seeds}
 
     @property
     def right(self) -> int:
         """How many of the found matches are right; 0 where the truth is not known."""
-        return sum((self.truth or {}).get(one) == other for one, other in self.found.items())
+        return sum((self.truth or {}).get(one) == other for one, other in self.new_matches.items())
 
     @property
     def precision(self) -> float:
         """The share of the found matches that are right."""
-        return self.right / max(len(self.found), 1)
+        return self.right / max(len(self.new_matches), 1)
 
     @property
     def recall(self) -> float:
@@ -95,12 +95,14 @@ class GraphMatch(Attack):
     @property
     def succeeded(self) -> bool:
         """Whether more people were found than given, and (where that is known) most of them rightly."""
-        return len(self.found) > len(self.seeds) and (self.truth is None or self.precision > 0.5)
+        return len(self.new_matches) > len(self.seeds) and (self.truth is None or self.precision > 0.5)
 
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        sentence = f"From {len(self.seeds):,} known people, {len(self.found):,} more of {self.people:,} got a name"
+        sentence = (
+            f"From {len(self.seeds):,} known people, {len(self.new_matches):,} more of {self.people:,} got a name"
+        )
         return (
             f"{sentence}." if self.truth is None else f"{sentence}, {share_of(self.precision)} of them the right one."
         )
@@ -111,7 +113,7 @@ class GraphMatch(Attack):
         return {
             "people": self.people,
             "seeds": len(self.seeds),
-            "found": len(self.found),
+            "found": len(self.new_matches),
             "right": self.right if known else None,
             "precision": self.precision if known else None,
             "recall": self.recall if known else None,
@@ -123,11 +125,11 @@ class GraphMatch(Attack):
         rows = [
             ("people without names", f"{self.people:,}"),
             ("known beforehand", f"{len(self.seeds):,}"),
-            ("found", f"{len(self.found):,}"),
+            ("found", f"{len(self.new_matches):,}"),
         ]
         if self.truth is not None:
             both = len(self.truth.keys() - self.seeds.keys())
-            rows += [("of these, right", count_of(self.right, len(self.found)))]
+            rows += [("of these, right", count_of(self.right, len(self.new_matches)))]
             rows += [("of all who are in both networks", count_of(self.right, both))]
         return tuple(rows)
 

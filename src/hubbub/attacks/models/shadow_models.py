@@ -25,7 +25,7 @@ Train = Callable[[NDArray[Any], NDArray[Any]], TrainedModel]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shadows:
-    """Models by examples: who was trained on what (``inside``), and what each said (``told``, a column per class).
+    """Models by examples: who was trained on what (``inside``), and the ``probabilities`` that each gives the classes.
 
     Each model may play the target while the others are the shadows. So all of them give scores, of members and of
     others, and rare false positives can be counted with few models.
@@ -35,12 +35,12 @@ class Shadows:
     labels: NDArray[np.int64]
     classes: tuple[object, ...]
     inside: NDArray[np.bool_]
-    told: Floats
+    probabilities: Floats
 
     @property
     def confidence(self) -> Floats:
         """The log-odds that each model gives the right class of each example."""
-        return label_log_odds(self.told, self.labels)
+        return label_log_odds(self.probabilities, self.labels)
 
     def roc(self, scores: Floats) -> Roc:
         """The scores of all models and examples, split into members and others."""
@@ -97,7 +97,7 @@ def shadow_attack(shadows: Shadows) -> ModelMembership:
     The classifiers (logistic regressions) learn from one half of the models and judge the other, and the other way
     round.
     """
-    features = _log_odds(shadows.told)
+    features = _log_odds(shadows.probabilities)
     half = len(features) // 2
     scores = np.empty(shadows.inside.shape)
     for learn, judge in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):

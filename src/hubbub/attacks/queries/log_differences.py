@@ -48,7 +48,7 @@ def differences(
     ...        ("SELECT COUNT(*) FROM patients WHERE diag LIKE 'flu'", 100),
     ...        ("SELECT COUNT(*) FROM patients WHERE NOT (age = 26 AND zip = 12345 AND gender = 'm') "
     ...         "AND diag LIKE 'flu'", 99)]
-    >>> [(found.told(), found.answer) for found in differences(log).found]
+    >>> [(pair.describe(), pair.answer) for pair in differences(log).small_pairs]
     [("age = 26 AND diag LIKE 'flu' AND gender = 'm' AND zip = 12345", 1.0)]
     """
     queries, skipped = query_log.read_log(log)
@@ -80,9 +80,9 @@ class Difference:
         """The difference of the answers."""
         return self.pair.difference
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Whom it is about."""
-        return self.pair.told()
+        return self.pair.describe()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Differences(Attack):
     queries: int
     skipped: int
     nested: int
-    found: tuple[Difference, ...]
+    small_pairs: tuple[Difference, ...]
     people: tuple[Isolated, ...]
     few: int
     noise: float
@@ -113,23 +113,23 @@ class Differences(Attack):
     @property
     def chance(self) -> float:
         """How often a guess from the best difference is right: 1 without noise."""
-        terms = [pair.pair.terms for pair in self.found]
+        terms = [pair.pair.terms for pair in self.small_pairs]
         spreads = [self.noise * sqrt(count) for count in terms] + [person.std_dev for person in self.people]
         return chance_right(min(spreads)) if spreads else 0.5
 
     @property
     def succeeded(self) -> bool:
         """Whether a difference is about few people, and noise does not drown it."""
-        return bool(self.found or self.people) and self.chance >= SURE
+        return bool(self.small_pairs or self.people) and self.chance >= SURE
 
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        count = f"{len(self.found):,} difference{'' if len(self.found) == 1 else 's'}"
+        count = f"{len(self.small_pairs):,} difference{'' if len(self.small_pairs) == 1 else 's'}"
         sentence = f"In a log of {self.queries:,}, {count} about at most {self.few:,} people"
         if self.people:
             sentence += f", and all together tell the secrets of {len({p.person for p in self.people}):,}"
-        if not self.noise or not (self.found or self.people):
+        if not self.noise or not (self.small_pairs or self.people):
             return f"{sentence}."
         return f"{sentence}; with this noise a guess from them is right {out_of_100(self.chance)} times."
 
@@ -141,14 +141,14 @@ class Differences(Attack):
             "nested_pairs": self.nested,
             "differences": [
                 {
-                    "about": pair.told(),
-                    "large": pair.pair.large.told(),
-                    "small": pair.pair.small.told(),
+                    "about": pair.describe(),
+                    "large": pair.pair.large.describe(),
+                    "small": pair.pair.small.describe(),
                     "answers": [*pair.pair.large.answers, *pair.pair.small.answers],
                     "difference": pair.answer,
                     "people": pair.people,
                 }
-                for pair in self.found
+                for pair in self.small_pairs
             ],
             "isolated": [{"person": p.person, "what": p.what, "value": p.value} for p in self.people],
             "chance_right": self.chance,
@@ -156,12 +156,12 @@ class Differences(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        return tuple((pair.told(), f"{pair.answer:.6g}") for pair in self.found)
+        return tuple((pair.describe(), f"{pair.answer:.6g}") for pair in self.small_pairs)
 
     def table(self) -> TextTable:
         """The differences, those about fewest people first."""
-        first = sorted(self.found, key=lambda pair: (pair.people or 0, pair.told()))[:_SHOWN]
-        rows = tuple((pair.told(), f"{pair.people:,}", f"{pair.answer:.6g}") for pair in first)
+        first = sorted(self.small_pairs, key=lambda pair: (pair.people or 0, pair.describe()))[:_SHOWN]
+        rows = tuple((pair.describe(), f"{pair.people:,}", f"{pair.answer:.6g}") for pair in first)
         return TextTable(("a difference about", "people", "answer"), rows or (("nobody in particular", "", ""),))
 
     def figure(self) -> Figure:
@@ -169,7 +169,7 @@ class Differences(Attack):
         bars = [
             ("questions", self.queries),
             ("pairs that are nested", self.nested),
-            (f"about at most {self.few:,} people", len(self.found)),
+            (f"about at most {self.few:,} people", len(self.small_pairs)),
             ("people whose secret follows", len({p.person for p in self.people})),
         ]
         svg = bar_chart(
@@ -183,7 +183,7 @@ class Differences(Attack):
 
     def meaning(self) -> tuple[str, ...]:
         """What it means for the people in the data."""
-        if not (self.found or self.people):
+        if not (self.small_pairs or self.people):
             return ("No pair of these questions singles out few people. Questions of other kinds were not searched.",)
         return (
             "Two counts over many people that differ in a few tell about these few. The questions may come from "

@@ -36,7 +36,7 @@ class NestedQueries:
         """How many answers of the log it is made of."""
         return len(self.large.answers) + len(self.small.answers)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Whom the difference is about."""
         return conjunction(self.between)
 

@@ -45,7 +45,7 @@ class Query:
         """What is counted or added up, whatever the conditions."""
         return self.aggregate, self.of, self.table
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The query for people."""
         return f"{self.aggregate}({self.of}) where {conjunction(self.conditions)}"
 

@@ -152,7 +152,7 @@ class PatePlan:
         """The questions, the answers, and the report where one was paid for."""
         report = None
         if self.report is not None:
-            cost = self.report.told(self.ballot, float(values[-1]), self.answers_price)
+            cost = self.report.instance_cost(self.ballot, float(values[-1]), self.answers_price)
             report = cost.epsilon, cost.delta, cost.order
         answers = values[: self.ballot.asked]
         return {"classes_": self.classes, "asked_": self.places, "answers_": answers, "report_": report}

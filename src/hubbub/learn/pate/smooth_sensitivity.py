@@ -92,7 +92,7 @@ class CostReport:
         """
         return discounted_maximum(largest_changes(self.table, margins, self.answered), self.rate)
 
-    def told(self, ballot: Ballot, steps: float, price: tuple[Fraction, Fraction]) -> InstanceCost:
+    def instance_cost(self, ballot: Ballot, steps: float, price: tuple[Fraction, Fraction]) -> InstanceCost:
         """What the released number says of answers at this price; never more than the price, the worst case."""
         worst, delta = float(price[0]), float(price[1])
         divergence = checks_at(ballot, self.order) + max(0.0, steps) * self.table.step

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from numpy.typing import NDArray
+
 from hubbub.learn.base.fit_plan import Watch, nobody
 from hubbub.learn.base.parameters import account_of
 from hubbub.learn.base.private_estimator import PrivateEstimator
@@ -167,10 +169,10 @@ class _Unread:
 
     rows: _Rows
     shape: tuple[int, ...]
-    made: Callable[[Any], Any]
+    derive: Callable[[NamedColumns], NDArray[Any]]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self.made(self.rows.get())
+        return self.derive(self.rows.get())
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -245,7 +247,7 @@ def _unread_table(
     width = len(plan.columns) if plan.private else width_of(plan.columns, plan.style)
     return (
         _Unread(held, (count, width), features),
-        _Unread(held, (count,), lambda found: read(found, plan.target.name)),
+        _Unread(held, (count,), lambda cells: read(cells, plan.target.name)),
     )
 
 

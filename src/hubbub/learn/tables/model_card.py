@@ -126,12 +126,12 @@ class ModelCard(Document):
 def _model_settings(estimator: Any) -> list[tuple[str, str]]:
     """The recipe of a network, or what a user may want to know of another model."""
     recipe = getattr(estimator, "recipe_", None)
-    told = []
+    settings = []
     if recipe is not None:
-        told = [("steps", f"{recipe.steps:,}"), ("rows in a step, about", f"{recipe.batch:,}")]
-        told.append(("clipping norm of a row's gradient", short(recipe.clip)))
+        settings = [("steps", f"{recipe.steps:,}"), ("rows in a step, about", f"{recipe.batch:,}")]
+        settings.append(("clipping norm of a row's gradient", short(recipe.clip)))
     rows = getattr(estimator, "rows_", None)
-    return told if rows is None else [*told, ("rows, by a noisy count", f"{rows:,}")]
+    return settings if rows is None else [*settings, ("rows, by a noisy count", f"{rows:,}")]
 
 
 def _score_json(model: TableModel) -> Mapping[str, Json]:

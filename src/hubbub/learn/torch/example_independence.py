@@ -143,9 +143,9 @@ def best_way(
     in the other ways each example is a batch of its own.
     """
     truth = Looped(model, loss, names)
-    for found in (_try_recorded, _try_mapped):
+    for attempt in (_try_recorded, _try_mapped):
         with contextlib.suppress(Exception):  # whatever it is: this way does not work for this model
-            way = found(truth, probes, physical)
+            way = attempt(truth, probes, physical)
             if way is not None and _runs(way, *probes[0]) and _runs(way, *probes[-1]):
                 return way
     return truth

@@ -67,13 +67,13 @@ def _random_states() -> tuple[object, ...]:
 
 def _part_at(model: nn.Module, traced: nn.Module, place: str) -> Any:
     """A layer, parameter or buffer of the model; constants of its code are in the copy that was traced."""
-    found: Any = model
+    part: Any = model
     try:
-        for part in place.split("."):
-            found = getattr(found, part)
+        for name in place.split("."):
+            part = getattr(part, name)
     except AttributeError:
         return getattr(traced, place)
-    return found
+    return part
 
 
 class _Walk(fx.Interpreter):
@@ -86,21 +86,21 @@ class _Walk(fx.Interpreter):
     def run_node(self, n: fx.Node) -> Any:
         fixed = [value for node in n.all_input_nodes if self.seen[node].kind == "fixed" for value in (self.env[node],)]
         before = [_tensor_version(value) for value in fixed]
-        found = super().run_node(n)
+        result = super().run_node(n)
         if [_tensor_version(value) for value in fixed] != before:
             raise Unknown("a weight or a constant is written to")
-        self.seen[n] = ObservedValue(self._kind(n, found), found)
-        return found
+        self.seen[n] = ObservedValue(self._kind(n, result), result)
+        return result
 
-    def _kind(self, node: fx.Node, found: Any) -> str:
+    def _kind(self, node: fx.Node, result: Any) -> str:
         if node.op == "placeholder":
-            return self._given(found)
+            return self._given(result)
         if node.op == "get_attr":
-            return _held(found)
+            return _held(result)
         if node.op == "output":
             return self._left(node)
-        kind = self._rule(node)(node, self.seen, found)
-        for value in found if isinstance(found, tuple | list) else [found]:
+        kind = self._rule(node)(node, self.seen, result)
+        for value in result if isinstance(result, tuple | list) else [result]:
             if kind in ("examples", "several") and not (type(value) is Tensor and value.shape[:1] == (self.count,)):
                 raise Unknown("a value that is not one per example")
         return kind
@@ -113,7 +113,7 @@ class _Walk(fx.Interpreter):
         layer = self.module.get_submodule(str(node.target))
         if any(getattr(layer, name, None) for name in _HOOKS) or "forward" in vars(layer):
             raise Unknown("a layer with hooks")
-        return lambda node, seen, found: LAYERS[type(layer)](layer, node, seen)
+        return lambda node, seen, result: LAYERS[type(layer)](layer, node, seen)
 
     def _given(self, value: Any) -> str:
         if isinstance(value, Tensor) and value.shape[:1] == (self.count,):

@@ -25,7 +25,7 @@ class Alone:
         """The sum over the processes, for the leader."""
         return values
 
-    def told(self, value: Any) -> Any:
+    def broadcast(self, value: object) -> Any:
         """What the leader says."""
         return value
 
@@ -41,7 +41,7 @@ class Team(Alone):
         torch.distributed.reduce(tensor, dst=0)
         return values if not self.leads else tensor.numpy()
 
-    def told(self, value: Any) -> Any:
+    def broadcast(self, value: object) -> Any:
         if isinstance(value, np.ndarray):
             tensor = torch.from_numpy(np.ascontiguousarray(value))
             torch.distributed.broadcast(tensor, src=0)

@@ -82,7 +82,7 @@ class PrivateTrainer(Settings):
         start, steps = self._beginning(), plan.course.run.times
         named = {} if self.dataset is None else {"dataset": self.dataset}  # a state is of one run on one data set
         fresh = TrainingState(fingerprint(**plan.parts, **named), start, start, plan.course.clip.start)
-        state: TrainingState = team.told(starting_state(path, fresh, steps=steps) if team.leads else None)
+        state: TrainingState = team.broadcast(starting_state(path, fresh, steps=steps) if team.leads else None)
 
         def run() -> Floats:
             if state.step < steps:
@@ -115,28 +115,28 @@ class PrivateTrainer(Settings):
     ) -> tuple[Floats, Receipt | None]:
         """What ``run`` gives, charged by the leader; the others run when it says so."""
         if not team.leads:
-            word = team.told(None)
+            word = team.broadcast(None)
             if isinstance(word, HubbubError):
                 raise word
             if word == "run":
                 run()
-            weights, receipt = team.told(None)
+            weights, receipt = team.broadcast(None)
             return weights, receipt
         words: list[str] = []
 
         def led() -> Floats:
-            words.append(team.told("run"))
+            words.append(team.broadcast("run"))
             return run()
 
         try:
             released = release_fit(FitJob(self._facts(plan, state), led), account_of(self.account, self.population))
         except HubbubError as error:
             if not words:
-                team.told(error)
+                team.broadcast(error)
             raise
         if not words:
-            team.told("stored")
-        team.told(released)
+            team.broadcast("stored")
+        team.broadcast(released)
         return released
 
     def _facts(self, plan: TorchPlan, state: TrainingState) -> JobFacts:

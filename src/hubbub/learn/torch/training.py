@@ -162,7 +162,7 @@ def train(
     for chosen, noise_of_step in zip(batches(rest, count, rng=rng), drawn, strict=True):
         sums = clipped_vector(course, model.way, rows, np.arange(count) if chosen is None else chosen, state.clip)
         total = team.total(sums)
-        released = team.told(add_noise(total, noise_of_step, step_of(course.run)) if team.leads else total)
+        released = team.broadcast(add_noise(total, noise_of_step, step_of(course.run)) if team.leads else total)
         state = _next_state(course, model, state, released)
         if course.every and (state.step % course.every == 0 or state.step == course.run.times):
             save(replace(state, weights=model.weights, optimizer=model.optimizer.state_dict(), attempts=0))

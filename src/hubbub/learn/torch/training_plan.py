@@ -130,7 +130,7 @@ def _total_rows(settings: Settings, here: int, team: Alone) -> int:
         return whole(settings.rows, name="rows")
     if here < 1:
         raise EmptyInput("there are no examples.", why="There is nothing to learn from.", fix="Give at least one.")
-    return int(team.told(team.total(np.array([float(here)])))[0])
+    return int(team.broadcast(team.total(np.array([float(here)])))[0])
 
 
 def _plan_course(settings: Settings, way: GradientMethod, rows: int, relation: Neighbours, **price: Any) -> Course:

@@ -159,7 +159,7 @@ class _Maker:
         return _missing_value(randomizer)
 
     def _count(self, informative: bool) -> None:
-        self._record.told += informative
+        self._record.informative += informative
         self._record.silent += not informative
 
     def _words(self, count: int) -> list[int]:
@@ -241,7 +241,7 @@ def _record_spending(record: Record) -> CollectionSpending:
         attribute=record.attribute,
         epsilon=Fraction(record.price),
         charges=record.charges,
-        told=record.told,
+        informative=record.informative,
         silent=record.silent,
         memoized=record.memoised,
         memos=len(record.memos),

@@ -50,7 +50,7 @@ class Record:
     again: str | None
     delta: str | None
     charges: int = 0
-    told: int = 0
+    informative: int = 0
     silent: int = 0
     part: str | None = None
     memos: dict[str, str] = field(default_factory=dict)
@@ -77,7 +77,8 @@ class Memory:
 
 _KEYS: dict[type, dict[str, str]] = {  # as they stand on people's devices, whatever the fields are called
     Record: stored_keys(
-        "collection law name attribute price memoised again delta charges told silent part memos epoch report"
+        "collection law name attribute price memoised again delta charges told silent part memos epoch report",
+        told="informative",
     ),
     SeenConfiguration: stored_keys("version digest attribute"),
 }

@@ -24,13 +24,13 @@ def whole_life(collection: Collection) -> CollectionSpending:
     if memory is None:
         price = collection.randomizer.epsilon
         charges = min(collection.epochs, int(collection.cap / price))
-        return CollectionSpending(*named, price, charges, told=charges, silent=collection.epochs - charges)
+        return CollectionSpending(*named, price, charges, informative=charges, silent=collection.epochs - charges)
     kinds = min(memory.kinds, int(collection.cap / memory.forever))
     return CollectionSpending(
         *named,
         memory.forever,
         charges=kinds,
-        told=collection.epochs,
+        informative=collection.epochs,
         silent=0,
         memoized=True,
         memos=min(kinds, collection.epochs),

@@ -47,16 +47,16 @@ class CollectionSpending:
 
     Without memory, ``charges`` counts epochs, each at ``epsilon``. With memory it counts the memos for which room was
     reserved when the client joined, and ``memos`` those that were made: what is charged must not depend on how often a
-    value changes, or other collections would show it. ``told`` epochs depended on the person's value; in ``silent``
-    ones a cap was reached and the report said nothing. ``again`` is the epsilon of one report given the memo, ``delta``
-    what one report has beside epsilon.
+    value changes, or other collections would show it. ``informative`` epochs depended on the person's value; in
+    ``silent`` ones a cap was reached and the report said nothing. ``again`` is the epsilon of one report given the
+    memo, ``delta`` what one report has beside epsilon.
     """
 
     collection: str
     attribute: str
     epsilon: Fraction
     charges: int
-    told: int
+    informative: int
     silent: int
     memoized: bool = False
     memos: int = 0
@@ -73,7 +73,7 @@ class CollectionSpending:
         """For any two lives; None if nothing bounds it."""
         if not (self.memoized and self.charges):
             return self.charged
-        epochs = self.told + self.silent  # which of them are silent may depend on the values
+        epochs = self.informative + self.silent  # which of them are silent may depend on the values
         if self.again is None:
             return epochs * self.epsilon if epochs <= 1 else None
         return epochs * self.again
@@ -174,7 +174,7 @@ class Lifetime(Document):
                     "collection": spent.collection,
                     "attribute": spent.attribute,
                     "charged": float(spent.charged),
-                    "told": spent.told,
+                    "told": spent.informative,
                     "silent": spent.silent,
                     "memos": spent.memos,
                 }
@@ -197,7 +197,7 @@ def price_of(randomizer: Randomizer) -> Fraction:
 
 def _epoch_counts(spent: CollectionSpending) -> tuple[str, str, str]:
     """Epochs that told something, epochs that did not, memos."""
-    return f"{spent.told:,}", f"{spent.silent:,}", str(spent.memos) if spent.memoized else "none"
+    return f"{spent.informative:,}", f"{spent.silent:,}", str(spent.memos) if spent.memoized else "none"
 
 
 def _epsilon_text(epsilon: Fraction | None) -> str:

@@ -266,7 +266,7 @@ def _coarse_groups(singles: Sequence[Measurement], codings: Sequence[Coding], si
 
 def source_of(task: SynthesisTask, measured: MeasuredMarginals) -> RowSource:
     """The model, fitted to what was stored."""
-    codings = codings_of(task, measured.found)
+    codings = codings_of(task, measured.found_domains)
     zeros: list[Zeros] = structural_zeros.fine_zeros(task.impossible, codings)
     groups = list(measured.groups)
     singles = [single.merged(groups) for single in measured.singles]

@@ -25,7 +25,7 @@ class Together:
     """What came of it."""
 
     truth: float  # of the patients that are in it; made up, and known to nobody in the story
-    told: Average
+    average: Average
     checked: Certificate
 
 
@@ -35,7 +35,7 @@ def chapter(hospital: Hospital) -> Section:
         together = run_average()
     except MissingExtra:
         return Section(HEADING, ("This chapter needs a package more: pip install 'hubbub[gopa]'.",))
-    average, plan = together.told, together.told.plan
+    average, plan = together.average, together.average.plan
     low, high = average.interval()
     picture = Picture(together.checked)
     return Section(

@@ -38,7 +38,7 @@ class Survey:
     """What came of it."""
 
     truth: float  # made up; nobody in the story knows it
-    said: float  # of the reports, as they are
+    yes_share: float  # of the reports, as they are
     estimate: FrequencyEstimate
     again: int  # reports that came twice and were counted once
     figure: Figure
@@ -56,10 +56,10 @@ def chapter(hospital: Hospital) -> Section:
             f'{PEOPLE:,} people are asked: "{SURVEY["question"]}" They would tell nobody, the hospital included. So '
             "each answer is randomized at home, by a coin that keeps it or turns it around, and only the outcome is "
             f"sent. Who sees a report and guesses the answer is right {out_of_100(epsilon(1).belief(0.5))} times.",
-            f"Of the reports, {survey.said:.1%} say yes, and that means nothing. But the coin is known, and together "
-            f"they tell: {survey.estimate.values[YES]:.1%}, between {low:.1%} and {high:.1%}, 95 times out of 100. The "
-            f"truth, which is nowhere stored, is {survey.truth:.1%}. One batch came twice: {survey.again:,} reports "
-            "were recognized by their ids and counted once.",
+            f"Of the reports, {survey.yes_share:.1%} say yes, and that means nothing. But the coin is known, and "
+            f"together they tell: {survey.estimate.values[YES]:.1%}, between {low:.1%} and {high:.1%}, 95 times out of "
+            f"100. The truth, which is nowhere stored, is {survey.truth:.1%}. One batch came twice: {survey.again:,} "
+            "reports were recognized by their ids and counted once.",
             f"Ana is asked every month for a year. Her program keeps an account: {_describe_lifetime(ana)} After that "
             "it goes on sending, but what it sends says nothing; if it fell silent, that would tell something too.",
             f"What noise cannot stop: if 1% of the reports come from fakes, they can have moved the share by "
@@ -90,7 +90,7 @@ def run_survey(folder: Path) -> Survey:
     (figure,) = (section.figure for section in page.sections() if section.figure)
     return Survey(
         truth=sum(answers) / PEOPLE,
-        said=float(tally.state[YES]) / PEOPLE,
+        yes_share=float(tally.state[YES]) / PEOPLE,
         estimate=estimate,
         again=again,
         figure=replace(figure, name="survey"),
@@ -121,15 +121,16 @@ def _describe_lifetime(life: Lifetime) -> str:
     (spent,) = life.spent
     assert life.worst_case is not None
     return (
-        f"{spent.told} reports told something, at epsilon = 1 each, and then the cap of {short(life.caps.attribute)} "
-        f"was reached; the other {spent.silent} cost nothing, and all {MONTHS} together {short(life.worst_case)}."
+        f"{spent.informative} reports told something, at epsilon = 1 each, and then the cap of "
+        f"{short(life.caps.attribute)} was reached; the other {spent.silent} cost nothing, and all {MONTHS} together "
+        f"{short(life.worst_case)}."
     )
 
 
 def _answers_table(survey: Survey) -> TextTable:
     low, high = survey.estimate.intervals(0.95)[YES]
     rows = (
-        ("reports that say yes", f"{survey.said:.1%}", "", "everybody"),
+        ("reports that say yes", f"{survey.yes_share:.1%}", "", "everybody"),
         ("estimate of the share", f"{survey.estimate.values[YES]:.1%}", f"{low:.1%} to {high:.1%}", "everybody"),
         ("the truth", f"{survey.truth:.1%}", "", "nobody"),
     )

@@ -15,9 +15,10 @@ import numpy as np
 from hubbub import attacks
 from hubbub.publish import Anonymized, CodedRows, Published, Synthetic
 from hubbub.publish.metrics import Candidate, ComparisonCells, RowTable, candidate_of, declared_cells
+from hubbub.studies.attempts import FaceAttack
 from hubbub.studies.publication.methods import PublicationTable
 from hubbub.studies.publication.request import Method, PublicationRequest
-from hubbub.terms import HubbubError, Unsuitable
+from hubbub.terms import Unsuitable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,22 +35,11 @@ _BINS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableAttack:
-    """An attack on a table: what came out, or why it does not apply; and what was learned of those who were named."""
+class TableAttack(FaceAttack):
+    """An attack on a table; and, where people were named, what was learned of them."""
 
-    name: str
-    face: str
-    found: Attack | None = None
-    reason: str = ""
     secret: float | None = None  # of the people named, the share whose sensitive value is then right
     blind: float | None = None  # and what guessing the most frequent value gets right
-
-    @property
-    def outcome(self) -> str:
-        """One word for the summary."""
-        if self.found is None:
-            return "does not apply"
-        return "succeeded" if self.found.succeeded else "failed"
 
 
 def all_attempts(
@@ -82,14 +72,6 @@ def _attack_table(
         yield from _attack_counts(published, people, order)
 
 
-def _try_attack(name: str, face: str, attack: Callable[[], Attack]) -> TableAttack:
-    """What the attack found; what refuses to be attacked says so in its own words."""
-    try:
-        return TableAttack(name, face, attack())
-    except HubbubError as refusal:
-        return TableAttack(name, face, reason=f"{refusal.what} {refusal.why}")
-
-
 # ---------------------------------------------------------------- names for rows
 
 
@@ -106,12 +88,12 @@ def _attack_by_linkage(
     chosen = np.random.default_rng(0).permutation(released.num_rows)[:MOST_LINKED]
     shown, known = released.take(chosen), list(order.known)
     roll, truth = people.select(known), owners[chosen]
-    attempt = _try_attack(
+    attempt = TableAttack.attempt(
         "Linkage", face, partial(attacks.link, shown, roll, on=known, truth=truth.tolist(), generalized=generalized)
     )
-    if attempt.found is None or order.sensitive is None or order.sensitive in known:
+    if attempt.result is None or order.sensitive is None or order.sensitive in known:
         return attempt
-    return _score_secrets(attempt, attempt.found, shown[order.sensitive], people[order.sensitive])
+    return _score_secrets(attempt, attempt.result, shown[order.sensitive], people[order.sensitive])
 
 
 def _score_secrets(attempt: TableAttack, linkage: Any, shown: Any, real: Any) -> TableAttack:
@@ -146,7 +128,7 @@ def _attack_classes(
         "Background knowledge": attacks.background,
     }
     for name in wanted:
-        yield _try_attack(name, face, partial(known[name], table, **asked))
+        yield TableAttack.attempt(name, face, partial(known[name], table, **asked))
 
 
 # ---------------------------------------------------------------- counts
@@ -158,8 +140,8 @@ def _attack_counts(
     """Everybody's secret from the published counts, and from the same counts without noise."""
     assert isinstance(published.result, Published)
     asked = partial(_reconstruct_secrets, published.result, people, order)
-    yield _try_attack("Reconstruction", EXACT, partial(asked, noisy=False))
-    yield _try_attack("Reconstruction", published.name, partial(asked, noisy=True))
+    yield TableAttack.attempt("Reconstruction", EXACT, partial(asked, noisy=False))
+    yield TableAttack.attempt("Reconstruction", published.name, partial(asked, noisy=True))
 
 
 def _reconstruct_secrets(result: Published, people: pyarrow.Table, order: PublicationRequest, *, noisy: bool) -> Attack:
@@ -229,7 +211,7 @@ def _attack_membership(
     strangers, public = np.split(chance.permutation(others), [min(MOST_TRACED, len(others) // 2)])
     usual = RowTable(CodedRows(public, cells.sizes))
     for face, given in faces.items():
-        yield _try_attack(
+        yield TableAttack.attempt(
             "Membership", face, partial(_trace_members, given, cells, order, members, strangers, usual, people.num_rows)
         )
 

@@ -30,14 +30,14 @@ class Publication(Document):
     """A table published in one or several ways."""
 
     source: str
-    made: tuple[PublicationTable, ...]
+    tables: tuple[PublicationTable, ...]
     comparison: UtilityComparison | None
     attempts: tuple[TableAttack, ...]
 
     @property
     def title(self) -> str:
         """What was published."""
-        ways = "one way" if len(self.made) == 1 else f"{len(self.made)} ways"
+        ways = "one way" if len(self.tables) == 1 else f"{len(self.tables)} ways"
         return f"{self.source}, published in {ways}"
 
     def sections(self) -> tuple[Section, ...]:
@@ -55,30 +55,30 @@ class Publication(Document):
         return {
             "kind": "publication",
             "source": self.source,
-            "tables": [_table_json(table) for table in self.made],
+            "tables": [_table_json(table) for table in self.tables],
             "utility": None if self.comparison is None else self.comparison.to_json(),
             "attacks": [_attempt_json(attempt) for attempt in self.attempts],
         }
 
     def _side_by_side(self) -> Section:
-        words = _group_sentences((table.name, table.promise) for table in self.made)
-        comparable = any(not table.method.has_places for table in self.made)
+        words = _group_sentences((table.name, table.promise) for table in self.tables)
+        comparable = any(not table.method.has_places for table in self.tables)
         words += [UNMEASURED] if comparable and not self.comparison else []
         words += [OWNER] if self.attempts else []
-        rows = tuple((table.name, table.model, table.mechanism) for table in self.made)
+        rows = tuple((table.name, table.model, table.mechanism) for table in self.tables)
         return Section("Side by side", tuple(words), TextTable(("table", "privacy model", "mechanism"), rows))
 
     def _in_numbers(self) -> tuple[Section, ...]:
         header = ("table", *self._columns())
         if len(header) == 1:
             return ()
-        rows = tuple((table.name, *self._columns(table).values()) for table in self.made)
+        rows = tuple((table.name, *self._columns(table).values()) for table in self.tables)
         return (Section("In a few numbers", (), TextTable(header, rows)),)
 
     def _columns(self, table: PublicationTable | None = None) -> dict[str, str]:
         """Utility and attacks in a few numbers; those that no table has are left out."""
         columns: dict[str, str] = {}
-        if any(isinstance(each.result, Anonymized) for each in self.made):
+        if any(isinstance(each.result, Anonymized) for each in self.tables):
             lost = table.result.metrics if table and isinstance(table.result, Anonymized) else None
             columns["lost (GCP)"] = percent(lost.gcp) if lost else "-"
         for key, words in ((mean_of(2), "2-way distance"), (AUC, "AUC")) if self.comparison else ():
@@ -86,13 +86,13 @@ class Publication(Document):
                 values = self.comparison[table.name].values if table and self.comparison else {}
                 columns[words] = values[key].shown(key) if key in values else "-"
         if self.attempts:
-            tried = [a for a in self.attempts if table and a.face == table.name and a.found is not None]
+            tried = [a for a in self.attempts if table and a.face == table.name and a.result is not None]
             columns["attacks that succeeded"] = "{} of {}".format(*_count_successes(tried)) if tried else "none applies"
         return columns
 
     def _gaps(self) -> tuple[str, ...]:
         """What each model leaves open, said once for all tables that share it."""
-        return tuple(_group_sentences((table.name, gap) for table in self.made for gap in table.gaps))
+        return tuple(_group_sentences((table.name, gap) for table in self.tables for gap in table.gaps))
 
     # ---------------------------------------------------------------- attacks
 
@@ -102,19 +102,23 @@ class Publication(Document):
         rows = tuple((a.name, a.face, a.outcome, _describe_gain(a)) for a in self.attempts)
         header = ("attack", "on", "outcome", "secret right for those who were named")
         summary = Section("What the attacks got", (), TextTable(header, rows), self._figure())
-        successes = [a for a in self.attempts if a.found is not None]
+        successes = [a for a in self.attempts if a.result is not None]
         pictures = [_attack_section(a) for a in successes if a.outcome == "succeeded"]
         lists = {
             "What that means": _describe_attacks(self.attempts),
-            "What failed": tuple(f"{a.name}, {a.face}: {a.found.headline}" for a in successes if a.outcome == "failed"),  # type: ignore[union-attr]
-            "What does not apply": tuple(f"{a.name}, {a.face}: {a.reason}" for a in self.attempts if a.found is None),
+            "What failed": tuple(
+                f"{a.name}, {a.face}: {a.result.headline}"
+                for a in successes
+                if a.result is not None and a.outcome == "failed"
+            ),
+            "What does not apply": tuple(f"{a.name}, {a.face}: {a.reason}" for a in self.attempts if a.result is None),
         }
         return (summary, *pictures, *(Section(heading, words) for heading, words in lists.items() if words))
 
     def _figure(self) -> Figure | None:
-        faces = list(dict.fromkeys(a.face for a in self.attempts if a.found is not None))
+        faces = list(dict.fromkeys(a.face for a in self.attempts if a.result is not None))
         counts = [
-            (face, *_count_successes([a for a in self.attempts if a.face == face and a.found is not None]))
+            (face, *_count_successes([a for a in self.attempts if a.face == face and a.result is not None]))
             for face in faces
         ]
         if not counts:
@@ -141,7 +145,7 @@ def _group_sentences(sentences: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _count_successes(attempts: Sequence[TableAttack]) -> tuple[int, int]:
-    return sum(a.found is not None and a.found.succeeded for a in attempts), len(attempts)
+    return sum(a.result is not None and a.result.succeeded for a in attempts), len(attempts)
 
 
 def _describe_gain(attempt: TableAttack) -> str:
@@ -153,15 +157,15 @@ def _describe_gain(attempt: TableAttack) -> str:
 
 
 def _attack_section(attempt: TableAttack) -> Section:
-    assert attempt.found is not None
-    figure = attempt.found.figure()
+    assert attempt.result is not None
+    figure = attempt.result.figure()
     named = replace(figure, name=f"{figure.name}-{attempt.face.replace(' ', '-')}")
-    return Section(f"{attempt.name}, {attempt.face}", (attempt.found.headline,), figure=named)
+    return Section(f"{attempt.name}, {attempt.face}", (attempt.result.headline,), figure=named)
 
 
 def _describe_attacks(attempts: Sequence[TableAttack]) -> tuple[str, ...]:
     """What each kind of attack means and what would have helped, once."""
-    attacks = {a.name: a.found for a in attempts if a.found is not None and a.found.succeeded}
+    attacks = {a.name: a.result for a in attempts if a.result is not None and a.result.succeeded}
     return tuple(f"{name}: {part}" for name, each in attacks.items() for part in (*each.meaning(), *each.remedy()))
 
 
@@ -193,4 +197,4 @@ def _attempt_json(attempt: TableAttack) -> dict[str, Json]:
         "secret_right": attempt.secret,
         "blind_guess": attempt.blind,
     }
-    return document if attempt.found is None else {**document, "found": attempt.found.to_json()}
+    return document if attempt.result is None else {**document, "found": attempt.result.to_json()}

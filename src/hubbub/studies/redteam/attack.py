@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from hubbub.sql import declare
+from hubbub.studies.attempts import FaceAttack
 from hubbub.studies.redteam import attempts, example, faces, target
 from hubbub.studies.redteam.report import RedTeam
 from hubbub.terms import Budget, MissingParameter, plain_text
@@ -21,7 +22,7 @@ def attack_dataset(
     value: str | None = None,
     k: int = 10,
     budget: Budget | None = None,
-    watch: Callable[[attempts.FaceAttack], object] = lambda attempt: None,
+    watch: Callable[[FaceAttack], object] = lambda attempt: None,
 ) -> RedTeam:
     """Attack the dataset of a descriptor, or a made-up clinic; ``watch`` is given each attempt when it is over.
 
@@ -41,7 +42,7 @@ def _attack_source(
     *,
     k: int,
     budget: Budget | None,
-    watch: Callable[[attempts.FaceAttack], object],
+    watch: Callable[[FaceAttack], object],
 ) -> RedTeam:
     dataset, engine = declare(source, **declared)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub import attacks, publish
+from hubbub.studies.attempts import FaceAttack
 from hubbub.studies.redteam.faces import Exact, Private
 from hubbub.studies.redteam.target import Target, quote_name, sql_literal
 from hubbub.terms import HubbubError, Unsuitable
@@ -31,51 +31,28 @@ STUDY = 40  # people whose shares are published; all others serve to count false
 Opened = Callable[[], AbstractContextManager[Private]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FaceAttack:
-    """An attack on a face: what came out, or why it does not apply."""
-
-    name: str
-    face: str
-    found: Attack | None = None
-    reason: str = ""
-
-    @property
-    def outcome(self) -> str:
-        """One word for the summary."""
-        if self.found is None:
-            return "does not apply"
-        return "succeeded" if self.found.succeeded else "failed"
-
-
 def all_attempts(target: Target, engine: Engine, opened: Opened, *, k: int) -> Iterator[FaceAttack]:
     """Every attack on every face to which it applies, one after the other."""
     exact = Exact(engine)
-    yield _try_attack("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
-    yield _try_attack("Linkage", DEIDENTIFIED, partial(_attack_by_linkage, target, target.people, generalized=False))
+    yield FaceAttack.attempt("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
+    yield FaceAttack.attempt(
+        "Linkage", DEIDENTIFIED, partial(_attack_by_linkage, target, target.people, generalized=False)
+    )
     grouped = _group_people(target, k)
     for name, attack in (
         ("Linkage", _attack_grouped_table),
         ("Homogeneity", _attack_homogeneity),
         ("Background knowledge", _attack_background),
     ):
-        yield _try_attack(name, GROUPED, partial(attack, target, grouped))
+        yield FaceAttack.attempt(name, GROUPED, partial(attack, target, grouped))
     for name, attack_on in (
         ("Differencing", _attack_by_differences),
         ("Reconstruction", _reconstruct_secrets),
         ("Asking again", _asking_again),
         ("Membership", _trace_members),
     ):
-        yield _try_attack(name, EXACT, partial(attack_on, target, exact))
-        yield _try_attack(name, PRIVATE, partial(_attack_privately, attack_on, target, opened))
-
-
-def _try_attack(name: str, face: str, attack: Callable[[], Attack]) -> FaceAttack:
-    """What the attack found; what refuses to be attacked says so in its own words."""
-    try:
-        return FaceAttack(name, face, attack())
-    except HubbubError as refusal:
-        return FaceAttack(name, face, reason=f"{refusal.what} {refusal.why}")
+        yield FaceAttack.attempt(name, EXACT, partial(attack_on, target, exact))
+        yield FaceAttack.attempt(name, PRIVATE, partial(_attack_privately, attack_on, target, opened))
 
 
 def _attack_privately(attack: Callable[[Target, Any], Attack], target: Target, opened: Opened) -> Attack:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hubbub.render import Document, Figure, Json, Section, TextTable
 from hubbub.render.charts import Bar, bar_chart, plain
-from hubbub.studies.redteam.attempts import FaceAttack
+from hubbub.studies.attempts import FaceAttack
 from hubbub.studies.redteam.target import Target
 from hubbub.terms import Budget
 
@@ -34,14 +34,14 @@ class RedTeam(Document):
         """Every attempt with its numbers."""
         attempts = [
             {"attack": a.name, "face": a.face, "outcome": a.outcome, "reason": a.reason}
-            | ({"found": a.found.to_json()} if a.found is not None else {})
+            | ({"found": a.result.to_json()} if a.result is not None else {})
             for a in self.attempts
         ]
         return {"dataset": self.target.dataset.name, "known": list(self.target.known), "attempts": list(attempts)}
 
     def succeeded(self, face: str) -> int:
         """How many attacks on that face succeeded."""
-        return sum(a.face == face and a.found is not None and a.found.succeeded for a in self.attempts)
+        return sum(a.face == face and a.result is not None and a.result.succeeded for a in self.attempts)
 
     def _summary(self) -> Section:
         target = self.target
@@ -63,7 +63,7 @@ class RedTeam(Document):
     def _figure(self) -> Figure:
         faces = list(dict.fromkeys(a.face for a in self.attempts))
         counts = [
-            (face, self.succeeded(face), sum(a.face == face and a.found is not None for a in self.attempts))
+            (face, self.succeeded(face), sum(a.face == face and a.result is not None for a in self.attempts))
             for face in faces
         ]
         summary = "; ".join(f"{face}: {won} of {tried}" for face, won, tried in counts)
@@ -79,9 +79,9 @@ class RedTeam(Document):
 
 def _attack_sections(attempt: FaceAttack) -> Sequence[Section]:
     """The parts of one attack, under headings that say what was attacked; pictures get names of their own."""
-    if attempt.found is None:
+    if attempt.result is None:
         return (Section(f"{attempt.name}, {attempt.face}: does not apply", (attempt.reason,)),)
-    return [_title_section(attempt, part) for part in attempt.found.sections()]
+    return [_title_section(attempt, part) for part in attempt.result.sections()]
 
 
 def _title_section(attempt: FaceAttack, part: Section) -> Section:
