@@ -140,7 +140,13 @@ def _items(vid: st.SearchStrategy[int | None]) -> st.SearchStrategy[Row]:
     return st.tuples(vid, _costs, st.sampled_from(["x", "y", "z", None]))
 
 
-_public = [("n", "g", 3), ("s", "h", 4), ("e", "g", None), (None, "h", 1), ("n", "h", 5)]
+_public = [
+    ("n", "h", 3),
+    ("s", "h", 4),
+    ("e", "g", None),
+    (None, "h", 1),
+    ("n", "g", 5),
+]  # n: the order differs by column
 
 
 @st.composite

@@ -437,3 +437,29 @@ def test_a_column_never_stands_for_another_one_whose_name_differs_in_case(kind: 
     source = sources.get(kind, lambda: tmp_path / "t.parquet")()
     with pytest.raises(SourceUnavailable, match="differ in case only"):
         opened(source, tmp_path, max_rows_per_unit=2)
+
+
+# ---------------------------------------------------------------- names and types that must not be taken or told
+
+
+def test_a_column_with_a_reserved_name_is_not_there_whatever_its_case(tmp_path: Path) -> None:
+    """The engine looks at no case: `_HB_R` would be read in the place of a row's rank."""
+    table = pyarrow.table({"who": [1, 2], "_HB_R": [1, 1], "_hb_u": [5, 5]})
+    with opened(table, tmp_path) as db:
+        assert [column.name for column in db.dataset.tables[0].columns] == ["who"]
+
+
+def test_a_refusal_does_not_list_the_values_of_an_enum(tmp_path: Path) -> None:
+    """Ids of people may be an ENUM, whose type lists them."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TYPE pid AS ENUM ('alice', 'bob')")
+        made.execute("CREATE TABLE people (pid pid); CREATE TABLE visits (pid BIGINT)")
+    (tmp_path / "d.toml").write_text(
+        'dataset.name = "d"\nprivacy = {unit = "people.pid", budget = {epsilon = 1, delta = 1e-6}}\n'
+        '[tables.people]\nsource = "t.duckdb"\nkey = "pid"\n'
+        '[tables.visits]\nsource = "t.duckdb"\nunit = {pid = "people.pid"}\nmax_rows_per_unit = 1\n'
+    )
+    with pytest.raises(SourceUnavailable, match="people.pid is ENUM, visits.pid is BIGINT") as refused:
+        connect(tmp_path / "d.toml", ledger=tmp_path / "l.db")
+    assert "alice" not in str(refused.value)

@@ -76,7 +76,7 @@ def _canonical_spelling(name: str, collation: str) -> str | None:
         if part not in _CANONICAL:
             return None
         text = _CANONICAL[part].format(text)
-    return text
+    return f'({text} COLLATE "binary")'  # else whatever is made of it is compared by the collation again
 
 
 def from_milliseconds(name: str) -> str:

@@ -21,7 +21,7 @@ def schemas_of(source: str, *, named: Sequence[str] = (), header: bool | Sequenc
     """
     from hubbub.engines import DuckDB
     from hubbub.engines.sources import check_header
-    from hubbub.schema import Kind, is_csv
+    from hubbub.schema import Kind, is_csv, is_reserved
 
     csv = is_csv(source)
     if csv and header in (None, True):
@@ -30,7 +30,7 @@ def schemas_of(source: str, *, named: Sequence[str] = (), header: bool | Sequenc
     engine = DuckDB(tables)
     try:
         return {
-            table: [(name, Kind(kind)) for name, kind in engine.columns(table) if not name.startswith("_hb_")]
+            table: [(name, Kind(kind)) for name, kind in engine.columns(table) if not is_reserved(name)]
             for table in tables
         }
     finally:

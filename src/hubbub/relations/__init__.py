@@ -9,7 +9,7 @@ from hubbub.relations.casts import TARGETS, CastTarget, can_cast
 from hubbub.relations.column_images import half_away
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
-from hubbub.relations.native_types import form_of, is_kind, kind_of_type
+from hubbub.relations.native_types import form_of, is_kind, kind_of_type, shown_type
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
 from hubbub.relations.person import (
     TableOwner,
@@ -62,5 +62,6 @@ __all__ = [
     "renamed",
     "shifted",
     "shown",
+    "shown_type",
     "works_on_text",
 ]

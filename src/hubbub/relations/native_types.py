@@ -35,6 +35,11 @@ _KINDS = {
 }
 
 
+def shown_type(native: str) -> str:
+    """A type as people are told it: without what is in its brackets, since an ENUM lists its values there."""
+    return native.partition("(")[0]
+
+
 def kind_of_type(native: str) -> str:
     """Our kind for one of the engine's types; ``opaque`` for what a query cannot speak of."""
     base = native.split("(", maxsplit=1)[0].strip('" ').upper()

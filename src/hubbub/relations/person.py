@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hubbub.relations.native_types import form_of, type_of
+from hubbub.relations.native_types import form_of, shown_type, type_of
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import SourceUnavailable
 
@@ -110,12 +110,12 @@ def _common_form(columns: Sequence[tuple[Table, Column]]) -> str:
     form = form_of(types)
     if form is not None:
         return form
-    told = {
-        native: f"{table.name}.{column.name} is {native}"
+    shown = {
+        native: f"{table.name}.{column.name} is {shown_type(native)}"
         for (table, column), native in zip(columns, types, strict=True)
     }
     raise SourceUnavailable(
-        f"ids of different kinds cannot be told to be the same: {', '.join(told.values())}.",
+        f"ids of different kinds cannot be told to be the same: {', '.join(shown.values())}.",
         why="Rows belong together by equal ids. Numbers of all types are compared as numbers, text with text, and "
         "other types with themselves alone; a mixture would join nothing, in silence.",
         fix="Store the ids with one type in all tables, or declare one for those that come as text.",

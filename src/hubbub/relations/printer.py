@@ -200,7 +200,8 @@ class RelationPrinter:
         if not node.unique:
             return f"SELECT {listed} FROM {source}"
         key = self._stored(node.table.key, node)  # a public key that is not unique must not multiply rows
-        order = ", ".join([key, *(text for text, _ in columns)])
+        # by every column of the table: two statements read other columns of it, and must take the same row
+        order = ", ".join([key, *(self._stored(column.name, node) for column in node.table.columns)])
         names = ", ".join(name for _, name in columns)
         return self.dialect.first_of_key.format(key=key, columns=listed, source=source, order=order, names=names)
 

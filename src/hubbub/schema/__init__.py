@@ -26,7 +26,7 @@ from hubbub.schema.source_files import (
     stem_of,
     unavailable,
 )
-from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Privately, Table, Value, choose_table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Privately, Table, Value, choose_table, is_reserved
 from hubbub.schema.toml_positions import TomlText
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "files_of",
     "format_of",
     "is_csv",
+    "is_reserved",
     "json_schema",
     "key_of",
     "kind_declared",

@@ -158,6 +158,11 @@ class Dataset:
         }
 
 
+def is_reserved(name: str) -> bool:
+    """Whether a name is kept for the columns that plans add; engines look at no case."""
+    return name.lower().startswith("_hb_")
+
+
 def choose_table(dataset: Dataset, name: str | None) -> Table:
     """The table of that name, or the only one about people: for whoever reads one table of a dataset."""
     if name is not None:

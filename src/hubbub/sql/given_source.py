@@ -12,7 +12,7 @@ import numpy as np
 
 from hubbub.engines import Engine, is_pandas
 from hubbub.relations import kind_of, place_of
-from hubbub.schema import Column, Dataset, Kind, PersonLink, Table, Value, kind_declared, kind_undeclared
+from hubbub.schema import Column, Dataset, Kind, PersonLink, Table, Value, is_reserved, kind_declared, kind_undeclared
 from hubbub.terms import (
     Budget,
     Neighbours,
@@ -87,7 +87,7 @@ def dataset_given(
 
 def visible_in(engine: Engine, name: str) -> list[tuple[str, Kind]]:
     """The columns of a table that questions may speak of."""
-    return [(column, Kind(kind)) for column, kind in engine.columns(name) if not column.startswith("_hb_")]
+    return [(column, Kind(kind)) for column, kind in engine.columns(name) if not is_reserved(column)]
 
 
 # ---------------------------------------------------------------- columns

@@ -170,10 +170,10 @@ def _bound_identity(bound: Bounding) -> Json:
 def _items_identity(items: tuple[Item, ...]) -> Json:
     """Tables and subqueries with their joins."""
     whom = person(items)
-    return [_item_identity(item, whom) for item in items]
+    return [_item_identity(item, whom, joined=len(items) > 1) for item in items]
 
 
-def _item_identity(item: Item, whom: str) -> Json:
+def _item_identity(item: Item, whom: str, *, joined: bool) -> Json:
     return {
         "as": item.alias,
         "join": _JOINS[item.how],
@@ -181,7 +181,7 @@ def _item_identity(item: Item, whom: str) -> Json:
         "on": _join_identity(item.on, item.alias, whom),
         "at_most": item.at_most,
         "unique_by": item.unique_by or None,
-        "ranked_by": _ranked_by(item),
+        "ranked_by": _ranked_by(item, joined=joined),
     }
 
 
@@ -193,11 +193,15 @@ def _join_identity(condition: Expr | None, one: str, other: str) -> Json:
     return {"person": sorted(same), "others": others}
 
 
-def _ranked_by(item: Item) -> Json:
+def _ranked_by(item: Item, *, joined: bool) -> Json:
     """The columns that decide which rows of a table take part, where not all do."""
-    if not isinstance(item.rows, Scan) or (item.at_most is None and not item.unique_by):
+    if not isinstance(item.rows, Scan):
         return None
-    return [column_identity(each, each.name) for each in item.rows.table.columns]
+    table = item.rows.table
+    one_of_each_key = joined and table.public and bool(table.key)
+    if item.at_most is None and not item.unique_by and not one_of_each_key:
+        return None
+    return [column_identity(each, each.name) for each in table.columns]
 
 
 def _scan_identity(scan: Scan) -> Json:

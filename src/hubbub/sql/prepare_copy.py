@@ -27,6 +27,7 @@ from hubbub.relations import (
     literal,
     person_form,
     print_relation,
+    shown_type,
 )
 from hubbub.relations.nodes import (
     NUMBER,
@@ -51,7 +52,7 @@ from hubbub.relations.nodes import (
     read_as,
     sign_of,
 )
-from hubbub.schema import DATABASE, PARQUET, Dataset, Kind, Table, files_of, is_csv
+from hubbub.schema import DATABASE, PARQUET, Dataset, Kind, Table, files_of, is_csv, is_reserved
 from hubbub.sql.copy_seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
 
@@ -214,7 +215,7 @@ def _check_kept(file: Path, name: str, form: str) -> None:
 
 def _unkept(name: str, native: str) -> SourceUnavailable:
     return SourceUnavailable(
-        f"people cannot be told apart by {name!r} in a prepared copy, as it is of type {native}.",
+        f"people cannot be told apart by {name!r} in a prepared copy, as it is of type {shown_type(native)}.",
         why="A Parquet file keeps values of this type in another way than they are compared here.",
         fix="Use the table as it is, or give ids as whole numbers, as text, or as a UUID.",
     )
@@ -243,7 +244,7 @@ def _typed(columns: list[tuple[str, str]], natives: Mapping[str, str], types: Ma
         if name.lower() not in known:
             raise _unknown(name, columns, "A type was given for it.")
     for name, _ in columns:
-        if name.lower().startswith("_hb_"):
+        if is_reserved(name):
             raise SourceUnavailable(
                 f"the table has a column {name!r}: it was prepared already, or the name is taken.",
                 why="Names that begin with _hb_ are those that the copy adds.",

@@ -295,7 +295,7 @@ SELECT w.floor, COUNT(*) AS n FROM answers a JOIN wards w ON a.ward = w.ward GRO
 --   FROM (SELECT t1."floor" AS "k0"
 --   FROM (SELECT CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END) TRY_CAST(s."floor" AS BIGINT) AS "floor", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
---   FROM "wards" AS s ORDER BY CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END, TRY_CAST(s."floor" AS BIGINT), CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END) AS t1 ON ((t0."ward" = t1."ward"))
+--   FROM "wards" AS s ORDER BY CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END, CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END, TRY_CAST(s."floor" AS BIGINT)) AS t1 ON ((t0."ward" = t1."ward"))
 --   WHERE t1."floor" BETWEEN 1 AND 2) AS scope
 --   GROUP BY scope."k0"
 -- postgres:
@@ -303,7 +303,7 @@ SELECT w.floor, COUNT(*) AS n FROM answers a JOIN wards w ON a.ward = w.ward GRO
 --   FROM (SELECT t1."floor" AS "k0"
 --   FROM (SELECT left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (left(CAST(s."ward" AS text), 4096)) CAST(s."floor" AS BIGINT) AS "floor", left(CAST(s."ward" AS text), 4096) AS "ward"
---   FROM "wards" AS s ORDER BY left(CAST(s."ward" AS text), 4096), CAST(s."floor" AS BIGINT), left(CAST(s."ward" AS text), 4096)) AS t1 ON ((t0."ward" = t1."ward"))
+--   FROM "wards" AS s ORDER BY left(CAST(s."ward" AS text), 4096), left(CAST(s."ward" AS text), 4096), CAST(s."floor" AS BIGINT)) AS t1 ON ((t0."ward" = t1."ward"))
 --   WHERE t1."floor" BETWEEN 1 AND 2) AS scope
 --   GROUP BY scope."k0"
 

@@ -18,7 +18,7 @@ from hubbub.relations.expressions import Expr, ValueFacts
 from hubbub.relations.text_work import largest_bytes
 from hubbub.schema import Kind
 
-PERSON = "_hb_u"  # names that begin so are ours: no declared column has one
+PERSON = "_hb_u"  # names that begin so are reserved: no declared column has one
 RANK, NUMBER = "_hb_rank", "_hb_rows"  # what `prepare` stores with each row
 PLACE, KEY_PLACE = "_hb_r", "_hb_g"  # a row's rank among its person's, and its key's
 FACTS = {kind: ValueFacts(kind=kind) for kind in Kind}  # of a column of which nothing but the kind matters

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from hubbub.relations import Expr, limits
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.person_links import JoinFanOut, aliases, by_key, conjuncts, equalities, link_of
+from hubbub.sql.compiler.person_links import JoinFanOut, aliases, by_key, conjuncts, equalities, has_exists, link_of
 from hubbub.sql.compiler.question import Item, Scan, SemiJoin, Subquery
 from hubbub.terms import OverLimit
 
@@ -151,16 +151,12 @@ def _public_rows(item: Item) -> int:
 
 def _is_looked_up(part: Expr, own: set[str]) -> bool:
     """A condition on the inner rows alone, or an equation between them and the outer row: found by a hash."""
-    if _has_exists(part):
+    if has_exists(part):
         return False
     if not aliases(part) - own:
         return True
     sides = [aliases(arg) for arg in part.args]
     return part.op == "eq" and all(not side & own or not side - own for side in sides)
-
-
-def _has_exists(value: Expr) -> bool:
-    return value.op == "exists" or any(_has_exists(arg) for arg in value.args)
 
 
 def _item_name(item: Item) -> str:

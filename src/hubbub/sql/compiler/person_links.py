@@ -14,6 +14,8 @@ from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import MixesPeople, QueryError
 
+_EXACT = 2**53  # below it doubles hold every whole number
+
 
 def refuse_mixed(
     text: QueryText,
@@ -144,15 +146,35 @@ def by_key(on: Expr, item: Item) -> bool:
     for part in conjuncts(on):
         for mine, other in (part.args, part.args[::-1]) if part.op == "eq" else ():
             is_key = mine.op == "column" and (mine.param[0], mine.param[1].lower()) == (item.alias, key)
-            if is_key and item.alias not in aliases(other) and other.kind is mine.kind:
+            if is_key and other.kind is mine.kind and item.alias not in aliases(other) and _equals_one(other):
                 return True
     return False
 
 
+def _equals_one(value: Expr) -> bool:
+    """Whether a value equals at most one key of its kind.
+
+    A subquery may ask about the key itself. Arithmetic is in doubles, and many large whole numbers are one double.
+    """
+    if has_exists(value):
+        return False
+    if value.kind is not Kind.INTEGER or value.op in ("column", "literal", "cast"):
+        return True
+    if value.op == "coalesce":
+        return all(_equals_one(arg) for arg in value.args)
+    lower, upper = value.facts.lower, value.facts.upper
+    return lower is not None and upper is not None and -_EXACT < lower <= upper < _EXACT
+
+
 def aliases(value: Expr) -> set[str]:
-    """The items that an expression speaks of."""
+    """The items that an expression speaks of; not those that its subqueries do."""
     own = {value.param[0]} if value.op == "column" else set()
     return own.union(*(aliases(arg) for arg in value.args))
+
+
+def has_exists(value: Expr) -> bool:
+    """Whether an expression looks rows up."""
+    return value.op == "exists" or any(has_exists(arg) for arg in value.args)
 
 
 def conjuncts(condition: Expr | None) -> list[Expr]:

@@ -14,7 +14,7 @@ from typing import Generic, TypeAlias, TypeVar
 from sqlglot import exp
 
 from hubbub.relations import limits
-from hubbub.schema import Dataset, Table
+from hubbub.schema import Dataset, Table, is_reserved
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.tree_parts import (
     has_aggregates,
@@ -304,7 +304,7 @@ def _resolve_column(node: exp.Column, visible: _Visible) -> ColumnName | NoColum
 def output_name(node: exp.Expr, index: int, text: QueryText) -> str:
     """The name of a column of the answer, or of a subquery."""
     name = str(node.alias if isinstance(node, exp.Alias) else node.name if isinstance(node, exp.Column) else "")
-    if name.lower().startswith("_hb_"):
+    if is_reserved(name):
         raise text.refusal(UnknownName, node, "names that begin with _hb_ are ours.", fix="Choose another alias.")
     return name or f"column_{index + 1}"
 
