@@ -10,9 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from hubbub.engines import EngineFailed
 from hubbub.ledger import Account, Ledger, Pool
 from hubbub.releases import JobFacts, Progress, nobody, quote_job, release_job
-from hubbub.terms import Budget, BudgetExceeded, NoAnswer, NotAllowed, PureStep, Receipt, RunFailed
+from hubbub.terms import (
+    Budget,
+    BudgetExceeded,
+    HubbubError,
+    NoAnswer,
+    NotAllowed,
+    PureStep,
+    Receipt,
+    SourceUnavailable,
+)
 
 SRC = Path(__file__).parents[2] / "src" / "hubbub"
 WHO = {"by": "board", "why": "a test"}
@@ -97,9 +107,12 @@ def test_a_job_that_cannot_be_bound_is_not_charged(ledger: Ledger) -> None:
     assert spent(ledger) == 0
 
 
-def test_a_run_that_fails_is_charged_and_told_in_public_words_alone(ledger: Ledger) -> None:
+@pytest.mark.parametrize("failure", [ValueError, MemoryError, SourceUnavailable, EngineFailed])
+def test_a_run_that_fails_is_charged_and_told_in_public_words_alone(ledger: Ledger, failure: type[Exception]) -> None:
+    more = {"why": "Bob", "fix": "Carol"} if issubclass(failure, HubbubError) else {}
+
     def fail() -> str:
-        raise RunFailed("the row of Alice")
+        raise failure("the row of Alice", **more)
 
     with pytest.raises(NoAnswer) as error:
         release_job(Count(fail), ledger)
@@ -109,12 +122,11 @@ def test_a_run_that_fails_is_charged_and_told_in_public_words_alone(ledger: Ledg
     assert spent(ledger) == 0.5
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
-def test_a_run_that_was_stopped_goes_on_under_its_charge(ledger: Ledger, stop: type[BaseException]) -> None:
+def test_a_run_that_was_stopped_goes_on_under_its_charge(ledger: Ledger) -> None:
     def stopped() -> str:
-        raise stop
+        raise KeyboardInterrupt
 
-    with pytest.raises(stop):
+    with pytest.raises(KeyboardInterrupt):
         release_job(Count(stopped), ledger)
     assert spent(ledger) == 0.5
     answer, _, repeated = release_job(Count(), ledger)

@@ -18,14 +18,14 @@ from hubbub.engines.sources import arrow_of, header_of, quoted_list
 from hubbub.engines.twin import open_twin
 from hubbub.relations import kind_of_type
 from hubbub.schema import Headless, InDatabase, check_distinct, files_of, format_of, one_file, unavailable
-from hubbub.terms import RunFailed, SourceUnavailable
+from hubbub.terms import SourceUnavailable
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
 _ANY_VIEW = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1 LIMIT 1"
 _VIEWS = "SELECT lower(view_name) FROM duckdb_views() WHERE NOT internal AND database_name = '{}'"
 
 
-class EngineFailed(RunFailed):
+class EngineFailed(Exception):
     """The engine gave no answer. It says no more: an engine's own words may quote a row."""
 
 

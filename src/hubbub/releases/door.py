@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from hubbub.ledger import Account, AccountLike, Amount, Pool, Request, Reservation, fingerprint
 from hubbub.releases.jobs import Job, JobFacts, Progress, nobody
-from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NoAnswer, NoBound, RunFailed
+from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NoAnswer, NoBound
 
 T = TypeVar("T")
 
@@ -90,8 +90,11 @@ def plan_pool(payer: Account) -> Pool:
 
 
 def _run_charged(job: Job[T], payer: Account, reservation: Reservation, progress: Progress) -> str:
-    """What a run gives; one that failed is settled, and one that was stopped is resumed under the same charge."""
-    with suppress(RunFailed):
+    """What a run gives; one that failed is settled, and one that was stopped is resumed under the same charge.
+
+    Every failure is one: of which kind it is may depend on rows, and its words may quote one.
+    """
+    with suppress(Exception):
         return job.run(progress)
     payer.ledger.fail(reservation, "the engine gave no answer")
     raise NoAnswer(  # raised outside of a handler: no error that may quote a row hangs on it

@@ -60,7 +60,7 @@ class Job(Protocol[T_co]):
         """Refuse what no data could answer; touches no row, no statistics and no file of the data."""
 
     def run(self, progress: Progress) -> str:
-        """Read private rows and give what is stored. Raises ``RunFailed`` if it gives nothing: that is settled."""
+        """Read private rows and give what is stored. If it raises, that is settled, and nobody is told what it was."""
 
     def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> T_co:
         """What people see, from what is stored: post-processing alone."""

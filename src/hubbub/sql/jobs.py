@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from hubbub.releases import JobFacts, Progress, Release
 from hubbub.sql import measurement
 from hubbub.sql.answer import show_answer
 from hubbub.sql.quote import QueryQuote
-from hubbub.terms import NotAllowed, Receipt, RunFailed
+from hubbub.terms import NotAllowed, Receipt
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
@@ -54,11 +53,9 @@ class EngineJob(ABC):
                 ) from None
 
     def run(self, progress: Progress) -> str:
-        """Read and noise. Every failure is one: of which kind it is may depend on rows, and its words may quote one."""
+        """Read and noise."""
         progress("reading")
-        with suppress(Exception):
-            return self.measure()
-        raise RunFailed
+        return self.measure()
 
 
 @dataclass(frozen=True)

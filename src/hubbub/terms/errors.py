@@ -287,11 +287,6 @@ class MissingKey(LedgerError):
     code = "P418"
 
 
-class RunFailed(Exception):
-    """A run under a charge gave nothing: time, memory, a statement that fails. It says no more, since words of an
-    engine may quote a row; the one door settles the charge and tells its public sentence."""
-
-
 class SecretState(HubbubError):
     """An object that holds a secret was about to be copied, pickled or used after a fork."""
 
