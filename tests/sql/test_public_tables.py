@@ -73,7 +73,7 @@ def test_whole_numbers_that_are_exact_fix_a_key(other: str) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "SELECT COUNT(*) AS n, SUM(CLIP(w.beds, 0, 9)) AS c FROM visits v JOIN wards w ON v.ward = w.ward WHERE w.grp = 'h'",
+        "SELECT COUNT(*) AS n, SUM(CLIP(w.beds, 0, 9)) AS c FROM visits v JOIN wards w USING (ward) WHERE w.grp = 'h'",
         "SELECT w.grp AS g, COUNT(*) AS n, SUM(v.cost) AS d FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY 1",
     ],
 )
