@@ -27,7 +27,7 @@ An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charg
 - ``moments``: sums in exact integers and their noise; ``released``, ``bounded``: estimators that learn from them
 """
 
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 try:
     import sklearn  # noqa: F401
@@ -35,7 +35,7 @@ except ImportError:
     raise MissingExtra(
         "training models needs scikit-learn.",
         why="Estimators stand on its base classes, so that its tools work with them.",
-        fix="Install it: pip install 'hubbub[learn]'.",
+        fix=f"Install it: {install_command('learn')}.",
     ) from None
 
 from hubbub.learn import public, solvers

@@ -81,6 +81,7 @@ from hubbub.terms.events import (
     Step,
     WithoutReplacement,
 )
+from hubbub.terms.extras import install_command
 from hubbub.terms.guarantees import (
     AS_GIVEN,
     ApproximateDP,
@@ -197,6 +198,7 @@ __all__ = [
     "fraction_of",
     "from_json",
     "identity_of",
+    "install_command",
     "parse",
     "plain_array",
     "plain_name",

@@ -10,7 +10,7 @@ Inside: ``layers``, ``convolutions`` and ``gradients`` (clipped sums), ``checks`
 processes).
 """
 
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 try:
     import torch  # noqa: F401
@@ -18,7 +18,7 @@ except ImportError:
     raise MissingExtra(
         "training networks needs torch.",
         why="Gradients of arbitrary models are taken by it.",
-        fix="Install it: pip install 'hubbub[torch]'.",
+        fix=f"Install it: {install_command('torch')}.",
     ) from None
 
 from hubbub.learn.torch.adapters import adapter, compacter, lora, merge

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hubbub.terms import HubbubError
+from hubbub.terms import HubbubError, install_command
 
 if TYPE_CHECKING:
     from hubbub.render import Json
@@ -61,7 +61,7 @@ class Checkup:
         lines += [emphasis("Dependencies"), *_format_versions(self.dependencies)]
         for extra, packages in self.extras.items():
             whole = None not in packages.values()
-            hint = "" if whole else f": pip install 'hubbub[{extra}]'"
+            hint = "" if whole else f": {install_command(extra)}"
             lines += ["", emphasis(f"Extra [{extra}]") + hint, *_format_versions(packages)]
         lines += ["", emphasis("Programs (only for tests and some engines)"), *_format_versions(self.programs)]
         source = "works" if self.random_source else "DOES NOT WORK: no noise can be drawn"
