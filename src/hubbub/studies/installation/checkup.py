@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hubbub import __version__
 from hubbub.terms import HubbubError, install_command
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Checkup:
         """The findings as one JSON document."""
         return {
             "kind": "doctor",
-            "hubbub": metadata.version("hubbub"),
+            "hubbub": __version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
             "dependencies": self.dependencies,
@@ -55,7 +56,7 @@ class Checkup:
     def text(self, *, emphasis: Callable[[str], str] = str) -> str:
         """The findings as lines of text; headings go through ``emphasis``."""
         lines = [
-            f"hubbub {metadata.version('hubbub')}, Python {platform.python_version()}, {platform.platform()}",
+            f"hubbub {__version__}, Python {platform.python_version()}, {platform.platform()}",
             "",
         ]
         lines += [emphasis("Dependencies"), *_format_versions(self.dependencies)]
