@@ -7,7 +7,7 @@
 - ``NoisyColumn`` ``Noise`` ``KeyColumn`` ``ReleasedColumn`` ``NoisyTable``  what a release is made of
 
 A job's ``run`` alone reads data, and the door alone spends budget; all else is post-processing. Intervals cover the
-noise, and nothing else.
+noise, and nothing else. Start with ``door`` and ``jobs``, then ``release``.
 """
 
 from hubbub.releases import formulas, frames, text

@@ -2,6 +2,10 @@
 
 This room imports nothing of ours. What is decided here is decided once: the other rooms, the ledger
 on disk and every receipt ever handed out rely on these values keeping their meaning.
+
+``events`` says what was done, ``guarantees`` what holds, ``budgets`` what may be spent; ``numbers`` reads what people
+type, ``identity`` and ``json_form`` say how values are told apart and kept, ``errors`` draws the tree. Start with
+``events``.
 """
 
 from hubbub.terms.arrays import plain_array, refuse_masked

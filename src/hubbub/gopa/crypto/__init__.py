@@ -3,3 +3,5 @@
 ``ristretto`` is the group, ``pedersen`` commits, the proofs stand on ``transcript``; ``accelerator`` only makes them
 faster. Start with ``pedersen``, then ``bit_proof``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.gopa

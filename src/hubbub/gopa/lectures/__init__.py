@@ -2,3 +2,5 @@
 
 Runs between parties use exact binomial noise instead: see ``privacy`` and ``protocol``. Start with ``gaussian_gopa``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.gopa

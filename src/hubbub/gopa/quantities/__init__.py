@@ -2,3 +2,5 @@
 
 ``base`` says what a quantity must tell (grid, sensitivity, proof); each other file is one kind. Start with ``numbers``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.gopa
