@@ -1,7 +1,8 @@
-"""The pages name files and modules that exist. Decisions and the page of renamed things are records, and exempt."""
+"""The pages name files and modules that exist. Decisions and old names of the page of renamed things are records."""
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,8 @@ PAGES = [
 ]
 OURS = ("src", "tests", "bench", "tools", "docs")
 A_READERS_OWN = {"mymodule.py"}
+SRC = ROOT / "src" / "hubbub"
+ROOMS = {path.name for path in SRC.iterdir() if path.is_dir()}
 
 
 @cache
@@ -43,3 +46,43 @@ def test_what_a_page_names_exists(page: Path) -> None:
 def test_what_does_not_exist_is_noticed() -> None:
     assert missing("`noise/samplers.py` `samplers.py` `hubbub.noise.samplers` `hubbub.noise.uniform`") == []
     assert missing("`noise/sampler.py` and `hubbub.noise.sampler`") == ["hubbub.noise.sampler", "noise/sampler.py"]
+
+
+def lost_successors(text: str) -> list[str]:
+    """What the last column of a table of renamed things names by a dotted path, and does not exist; and classes that
+    no module of their room has."""
+    lost = []
+    for line in text.splitlines():
+        *before, after = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else [""]
+        paths = re.findall(r"`([a-z_]+(?:\.\w+)+)`", after)
+        full = [f"hubbub.{path}" if path.split(".")[0] in ROOMS else path for path in paths]
+        lost += [path for path in full if path.startswith("hubbub.") and not exists(path)]
+        if len(before) == 2 and before[0] in ROOMS:
+            lost += [name for name in re.findall(r"`(\w+)`", after) if name not in defined_in(before[0])]
+    return lost
+
+
+@cache
+def defined_in(room: str) -> set[str]:
+    """The classes of a room, and its names for types."""
+    names: set[str] = set()
+    for path in (SRC / room).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_what_took_the_place_of_something_exists() -> None:
+    assert lost_successors((DOCS / "renamed.md").read_text(encoding="utf-8")) == []
+
+
+def test_a_successor_that_is_not_there_is_noticed() -> None:
+    assert lost_successors("| `hubbub.noise.draw` | `hubbub.noise.samplers` |\n| `x` | `noise.uniform` |") == []
+    assert lost_successors("| `x` | `noise.unform` |\n| noise | `Source` | `RandomWell` |") == [
+        "hubbub.noise.unform",
+        "RandomWell",
+    ]
