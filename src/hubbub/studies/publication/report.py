@@ -106,8 +106,8 @@ class Publication(Document):
         pictures = [_attack_section(a) for a in successes if a.outcome == "succeeded"]
         lists = {
             "What that means": _describe_attacks(self.attempts),
-            "What failed": tuple(f"{a.name}, {a.face}: {a.found.headline}" for a in successes if a.outcome == "failed"),  # type: ignore[union-attr]
-            "What does not apply": tuple(f"{a.name}, {a.face}: {a.reason}" for a in self.attempts if a.found is None),
+            "What failed": tuple(f"{a.name}, {a.face}: {a.headline}" for a in successes if a.outcome == "failed"),
+            "What does not apply": tuple(f"{a.name}, {a.face}: {a.headline}" for a in self.attempts if a.found is None),
         }
         return (summary, *pictures, *(Section(heading, words) for heading, words in lists.items() if words))
 
@@ -156,7 +156,7 @@ def _attack_section(attempt: TableAttack) -> Section:
     assert attempt.found is not None
     figure = attempt.found.figure()
     named = replace(figure, name=f"{figure.name}-{attempt.face.replace(' ', '-')}")
-    return Section(f"{attempt.name}, {attempt.face}", (attempt.found.headline,), figure=named)
+    return Section(f"{attempt.name}, {attempt.face}", (attempt.headline,), figure=named)
 
 
 def _describe_attacks(attempts: Sequence[TableAttack]) -> tuple[str, ...]:
@@ -193,4 +193,6 @@ def _attempt_json(attempt: TableAttack) -> dict[str, Json]:
         "secret_right": attempt.secret,
         "blind_guess": attempt.blind,
     }
+    if attempt.sampled is not None:
+        document["sampled_from"] = attempt.sampled
     return document if attempt.found is None else {**document, "found": attempt.found.to_json()}
