@@ -23,7 +23,7 @@ An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charg
   how much noise a promise asks for (``calibration``)
 - ``tables``: tables with named columns, as ``hubbub fit`` reads them; model files and cards
 - ``pate``, ``torch``, ``public``, ``solvers``: by their names; each has a door of its own
-- ``identity``: the words under which models are stored and told apart
+- ``stored_words``: the words under which models are stored and told apart
 
 Start with ``base/private_estimator``, then ``estimators/logistic_regression``.
 """
