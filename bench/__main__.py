@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+import hubbub
 from bench.rows import Row
 
 AREAS = ["noise", "accounting", "ledger", "sql", "local", "attacks", "audit", "learn", "gopa", "publish"]
@@ -41,9 +42,14 @@ def run(area: str, quick: bool, part: str = "") -> None:
         table.add_row(row.name, measured, target, "pass" if row.met else "MISS", row.note)
     Console(width=160).print(table)
     if not quick:
-        names = ("hubbub", "numpy", "scipy", "numba", "dp-accounting", "SQLAlchemy", "duckdb", "sqlglot", "pyarrow")
+        names = ("numpy", "scipy", "numba", "dp-accounting", "SQLAlchemy", "duckdb", "sqlglot", "pyarrow")
         packages = {name: version(name) for name in names}
-        about = {"python": platform.python_version(), "machine": platform.machine(), **packages}
+        about = {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "hubbub": hubbub.__version__,
+            **packages,
+        }
         path = RESULTS / f"{area}.json"
         others = _others(path, {row.name for row in found}) if part else []
         kept = {"area": area, "about": about, "rows": [*others, *(row.to_json() for row in found)]}

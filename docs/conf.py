@@ -15,9 +15,11 @@ import _bibliography  # noqa: E402
 import _docstrings  # noqa: E402
 import _math  # noqa: E402
 
+import hubbub  # noqa: E402
+
 project = "Hubbub"
 author = "The Hubbub authors"
-release = "0.1.0"
+release = hubbub.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.bibtex"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]

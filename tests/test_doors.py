@@ -1,8 +1,14 @@
-"""The house's borders: rooms are entered by their doors, underscores keep things at home, wings stay small."""
+"""The house's borders: rooms are entered by their doors, underscores keep things at home, wings stay small.
+
+A door says what is behind it: what it names exists, and one file is named to start with.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -107,12 +113,67 @@ def test_a_public_class_name_stands_for_one_thing() -> None:
     assert {name: sorted(modules) for name, modules in places.items() if len(modules) > 1} == {}
 
 
-@pytest.mark.parametrize("door", sorted(PACKAGES - {"hubbub"}))
-def test_a_door_says_what_is_behind_it(door: str) -> None:
+DOORS = sorted(PACKAGES - {"hubbub"})
+CLASSES = {node.name for path in FILES for node in ast.walk(ast.parse(text_of(path))) if isinstance(node, ast.ClassDef)}
+
+
+def words_of(door: str) -> str:
     file = SRC.joinpath(*door.split(".")[1:]) / "__init__.py"
-    words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+
+
+def first_files(words: str, door: str) -> list[str]:
+    """What a door says to start with, as a module behind it."""
+    named = re.findall(r"\b[Ss]tart with\s+``([\w/]+)``", words)
+    return [module for name in named if (module := f"{door}.{name.replace('/', '.')}") in MODULES]
+
+
+def strangers(words: str, door: str) -> list[str]:
+    """The small words in a door's docstring that are no module of its room, nothing that it exports or that such a
+    thing has; and the classes that do not exist."""
+    room, tokens = ".".join(door.split(".")[:2]), re.findall(r"``([^`]+)``", words)
+    modules = {name.rpartition(".")[2] for name in MODULES if name.startswith(f"{room}.")} | set(ROOMS)
+    behind = importlib.import_module(door)
+    exported = {**vars(behind), **{name: getattr(behind, name) for name in exports(door)}}  # a door may be lazy
+    known = modules.union(exported, *map(members, exported.values()))
+    small = [token for token in tokens if re.fullmatch(r"[a-z_]\w*(/\w+)*/?", token)]
+    classes = re.findall(r"\b[A-Z]\w*[a-z]\w*(?=\()", " ".join(tokens))
+    return [token for token in small if token.rstrip("/").rpartition("/")[2] not in known] + [
+        name for name in classes if name not in CLASSES
+    ]
+
+
+def members(thing: object) -> set[str]:
+    """What a module of ours holds; the methods, fields and parameters of a class or a function."""
+    if inspect.ismodule(thing):
+        return set(vars(thing)) if thing.__name__.startswith("hubbub.") else set()
+    if not callable(thing):
+        return set()
+    try:
+        parameters = set(inspect.signature(thing).parameters)
+    except (TypeError, ValueError):
+        parameters = set()
+    fields = (name for kind in getattr(thing, "__mro__", ()) for name in vars(kind).get("__annotations__", {}))
+    return parameters.union(dir(thing), fields)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_says_what_is_behind_it(door: str) -> None:
+    words = words_of(door)
     assert words
     assert len(words.splitlines()[0]) > 20, "the first line says what the folder holds"
+    assert strangers(words, door) == []
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_names_the_file_to_start_with(door: str) -> None:
+    assert first_files(words_of(door), door), "it says: Start with ``module``."
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_lists_what_others_may_use(door: str) -> None:
+    exported = importlib.import_module(door)
+    assert [name for name in exported.__all__ if not hasattr(exported, name)] == []
 
 
 def test_what_is_forbidden_is_noticed() -> None:
@@ -122,6 +183,10 @@ def test_what_is_forbidden_is_noticed() -> None:
     assert not past_doors(
         "from hubbub.render import charts\nfrom hubbub.render.charts import Bar", "hubbub.sql.preview"
     )
+    assert first_files("Start with ``samplers``.", "hubbub.noise")
+    assert not first_files("Start with ``sampler``.", "hubbub.noise")
+    assert strangers("``samplers`` and ``RandomSource(...)`` draw ``uniform``", "hubbub.noise") == []
+    assert strangers("``sampler`` and ``RandomWell(...)``", "hubbub.noise") == ["sampler", "RandomWell"]
     assert underscores("from hubbub.noise._source import SECURE", "hubbub.mechanisms.laplace")
     assert underscores("from hubbub.noise.samplers import _draw", "hubbub.noise.fixed_point")
     assert not underscores("from hubbub.noise import _source", "hubbub.noise.samplers")

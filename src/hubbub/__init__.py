@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hubbub.sql import connect
     from hubbub.terms import Budget
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 _ROOMS = (
     "accounting",
     "attacks",

@@ -25,6 +25,15 @@ def test_ten_anonymous_and_still_exposed() -> None:
     assert found.succeeded
 
 
+def test_a_table_that_was_not_made_alike_is_not_said_to_hide_anybody() -> None:
+    alone = {"age": [20, 30, 30], "zip": ["a", "b", "b"], "diagnosis": ["flu", "gout", "gout"]}
+    found = homogeneity(alone, quasi_identifiers=QUASI, sensitive="diagnosis")
+    assert found.k == 1
+    assert "at least" not in found.headline and "they are alone in their group" in found.headline
+    assert "k-anonymous" not in found.meaning()[0]
+    assert "which of 1" not in str(found)
+
+
 def test_diverse_groups_expose_nobody() -> None:
     found = homogeneity(populations.ward(10, diverse=3), quasi_identifiers=QUASI, sensitive="diagnosis")
     assert (found.k, found.l) == (10, 3)

@@ -63,6 +63,12 @@ def mine(shell: Shell) -> Shell:
     return shell
 
 
+def test_where_a_mechanism_prints_nothing_stderr_has_our_sentence_alone(mine: Shell) -> None:
+    said = mine("audit mine:noisy --a 0 --b 1 --claim 1 --trials 400 --json")
+    assert said.code == 0
+    assert re.fullmatch(r"Not refuted: .*\n", said.err)
+
+
 def test_a_refuted_claim_ends_with_the_code_of_a_failed_verification(mine: Shell) -> None:
     said = mine("audit mine:quick --a 0 --b 1 --claim 1 --vectorized --trials 20000 --json --html page.html")
     assert said.code == 7

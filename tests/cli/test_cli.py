@@ -64,6 +64,12 @@ def test_version_is_the_packages() -> None:
     assert run("--version").stdout == f"hubbub {hubbub.__version__}\n"
 
 
+def test_the_version_is_shown_and_never_stored() -> None:
+    source = Path(hubbub.__file__).parent
+    readers = {path.relative_to(source).parts[0] for path in source.rglob("*.py") if "__version__" in path.read_text()}
+    assert readers == {"__init__.py", "cli", "studies"}
+
+
 def test_the_installed_script_is_the_same_program() -> None:
     script = Path(sys.executable).with_name("hubbub")
     told = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)

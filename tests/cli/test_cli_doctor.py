@@ -50,7 +50,7 @@ def test_text_names_what_is_missing_and_how_to_get_it() -> None:
     sick = Checkup({"numpy": "2.0"}, {"fast": {"numba": None}}, {"chromium": None}, random_source=True)
     told = sick.text()
     assert "missing" in told
-    assert "pip install 'hubbub[fast]'" in told
+    assert "pip install -e '.[fast]'" in told
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_without_the_extra_the_chapter_says_what_it_needs(monkeypatch: pytest.Mo
         raise MissingExtra("rbcl is not installed.", why="It multiplies points.", fix="Install it.")
 
     monkeypatch.setattr(gopa, "run_average", missing)
-    assert "pip install 'hubbub[gopa]'" in gopa.chapter(open_hospital()).paragraphs[0]
+    assert "pip install -e '.[gopa]'" in gopa.chapter(open_hospital()).paragraphs[0]
 
 
 def test_a_table_made_alike_exposes_people_and_made_up_rows_are_near_real_ones() -> None:

@@ -181,6 +181,16 @@ def test_one_row_of_each_person_counts(clinic: Shell) -> None:
     assert load(clinic.folder / "model.hubbub").estimator.rows_ < 1200  # 3,000 rows of 600 people
 
 
+def test_with_a_unit_the_card_says_that_one_row_of_each_was_used(clinic: Shell) -> None:
+    (clinic.folder / "clinic.toml").write_text(DESCRIPTOR.format(unit="people.id"))
+    said = clinic(f"fit clinic.toml --target ill {PRICE} --columns {NAMES} --card card.md")
+    assert said.code == 0, said.err
+    card = (clinic.folder / "card.md").read_text()
+    assert "One row of each is used, picked from their own rows alone." in card
+    assert "Of somebody with several rows one was used" in card
+    assert "Each has one row" not in card and "only if one of them was used" not in card
+
+
 def test_two_spellings_of_an_id_are_one_person(clinic: Shell) -> None:
     rows = [row | {"id": float(row["id"])} for row in people(600)]  # type: ignore[arg-type]
     odd = [row | {"id": None if row["id"] else -0.0} for row in rows]  # nobody's, and the other zero

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,16 @@ def test_all_methods_stand_side_by_side_with_utility_and_attacks(clinic: Shell) 
         clinic.folder / "tables" / "tables" / "ill.csv"
     ).exists()
     assert "4 private methods" in said.err
+
+
+def test_an_attack_on_a_sample_of_the_rows_says_so(clinic: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.studies.publication.attacked.MOST_LINKED", 100)
+    columns = "--columns age,ward,seen,ill,cost --keep cost"
+    said = clinic(f"publish people.csv --method mondrian --k 5 {KNOWN} {columns} --out a.csv --report a.html --json")
+    assert said.code == 0, said.err
+    assert {each.get("sampled_from") for each in said.json["attacks"] if each["attack"] == "Linkage"} == {600}
+    page = unescape((clinic.folder / "a.html").read_text())
+    assert "Of 100 released rows" in page and "These rows are a sample of the table's 600." in page
 
 
 def test_names_are_never_published(clinic: Shell) -> None:

@@ -64,6 +64,14 @@ def test_another_budget_than_the_open_one_is_refused(desk: Shell) -> None:
     assert desk("query visits.parquet --unit patient_id --budget 4,1e-6 --epsilon 0.1", PEOPLE).code == 4
 
 
+def test_a_missing_cap_on_rows_names_the_flag(desk: Shell) -> None:
+    said = desk(
+        "query visits.parquet --unit patient_id --budget 3,1e-6 --epsilon 0.1", "SELECT COUNT(*) AS n FROM visits"
+    )
+    assert "P805" in said.err
+    assert "max_rows_per_unit=50, --max-rows 50, or in a descriptor" in said.err
+
+
 def test_a_repeat_is_free_and_a_fresh_one_is_not(desk: Shell) -> None:
     first, again, fresh = ask(desk), ask(desk), ask(desk, more="--epsilon 0.5 --fresh")
     assert first.out == again.out

@@ -167,3 +167,16 @@ def test_rounding_never_claims_certainty() -> None:
     assert wording.hundredths(1 - 1e-9) == 99
     assert wording.hundredths(1e-9) == 1
     assert wording.out_of_100(1e-9) == "fewer than 1 out of 100"
+
+
+@pytest.mark.parametrize("size", [6, 14])
+def test_a_bound_near_certainty_is_not_called_at_most(size: int) -> None:
+    explanation = hb.explain.epsilon(size)
+    assert "is right perhaps more than 99 out of 100 times" in explanation.odds_sentence
+    said = explanation.html() + explanation.text(width=10**6)
+    assert "at most more" not in said and "at most &gt;" not in said and "at most >" not in said
+
+
+def test_at_the_prompt_a_document_is_its_text() -> None:
+    explanation = hb.explain.epsilon(1)
+    assert repr(explanation) == str(explanation) == explanation.text()

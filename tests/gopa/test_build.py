@@ -14,6 +14,7 @@ from pathlib import Path
 import hatch_build
 import pytest
 
+import hubbub
 from hubbub.gopa.crypto import accelerator
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +90,7 @@ def test_with_a_compiler_the_wheel_is_this_platforms_and_carries_the_library(tre
 
 def test_without_one_the_wheel_is_pure_and_libsodium_does_the_work(tree: Path, tmp_path: Path) -> None:
     wheel = build(tree, "wheel", tmp_path, CC="false")
-    assert wheel.name.endswith("-py3-none-any.whl")
+    assert wheel.name == f"hubbub-{hubbub.__version__}-py3-none-any.whl"
     assert libraries(wheel) == []
     assert use(wheel, tmp_path / "site", tmp_path / "home") == "None"
 

@@ -25,6 +25,14 @@ from hubbub.terms import EmptyInput, NotANumber, OutOfRange, ReversedBounds, Unr
 VALUES = np.linspace(0, 1, 200)
 
 
+def test_who_dropped_out_is_said() -> None:
+    some = simulate(VALUES, epsilon=1, delta=1e-6, honest=0.8, dropouts=0.05)
+    assert "10 of 200 dropped out" in some.text(width=10**6)
+    assert "dropped out," not in simulate(VALUES, epsilon=1, delta=1e-6, honest=0.8, dropouts=0).text(width=10**6)
+    [section] = some.sections()
+    assert section.table is not None and all(section.table.header)
+
+
 @pytest.fixture
 def same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """All noise, all rounding and all masks from a seeded source, and the same dropouts and picks."""

@@ -16,12 +16,12 @@ import torch
 from sklearn.frozen import FrozenEstimator
 
 from hubbub import learn
-from hubbub.learn import identity, load, save
+from hubbub.learn import load, save, stored_words
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
-from hubbub.learn.identity import identity_of_step
 from hubbub.learn.pate.teachers import LeastSquaresTeacher
 from hubbub.learn.public import FrozenEncoder, OrientedGradients
+from hubbub.learn.stored_words import identity_of_step
 from hubbub.learn.tables import Category, NumberFeature
 from hubbub.learn.tables.fit_table import fit_table
 from hubbub.learn.torch import PrivateTrainer, lora
@@ -141,31 +141,31 @@ def test_a_derived_class_is_another_estimator(asked: dict[str, str], tmp_path: P
 
 
 def test_every_parameter_and_field_has_its_stored_key() -> None:
-    assert set(identity._PARAMETERS) == set(identity.stored_estimators())
-    for tag, kind in identity.stored_estimators().items():
-        assert list(identity._PARAMETERS[tag].values()) == list(inspect.signature(kind).parameters), tag
-    assert set(identity._FIELDS) == set(identity.stored_values())
-    for tag, kind in identity.stored_values().items():
-        assert list(identity._FIELDS[tag].values()) == [field.name for field in dataclasses.fields(kind)], tag
-    assert set(identity._PUBLIC) == set(identity._public_parts())
-    for tag, kind in identity._public_parts().items():
-        assert set(identity._PUBLIC[tag].values()) == set(kind.__init__.__code__.co_varnames) - {"self"}, tag
+    assert set(stored_words._PARAMETERS) == set(stored_words.stored_estimators())
+    for tag, kind in stored_words.stored_estimators().items():
+        assert list(stored_words._PARAMETERS[tag].values()) == list(inspect.signature(kind).parameters), tag
+    assert set(stored_words._FIELDS) == set(stored_words.stored_values())
+    for tag, kind in stored_words.stored_values().items():
+        assert list(stored_words._FIELDS[tag].values()) == [field.name for field in dataclasses.fields(kind)], tag
+    assert set(stored_words._PUBLIC) == set(stored_words._public_parts())
+    for tag, kind in stored_words._public_parts().items():
+        assert set(stored_words._PUBLIC[tag].values()) == set(kind.__init__.__code__.co_varnames) - {"self"}, tag
 
 
 def test_every_estimator_of_the_room_has_a_stored_name() -> None:
     public = [getattr(learn, name) for name in learn.__all__]
     ours = {each for each in public if isinstance(each, type) and issubclass(each, PrivateEstimator)}
-    assert ours <= set(identity.stored_estimators().values())
+    assert ours <= set(stored_words.stored_estimators().values())
 
 
 def test_a_renamed_parameter_keeps_old_files_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is done: the class has another parameter, the table says so, and no byte changes."""
     model = learn.LogisticRegression(norm=1.0, max_iter=3, **PRICE).fit(X, Y)
     save(model, tmp_path / "old.hubbub")
-    keys = identity._PARAMETERS["LogisticRegression"]
+    keys = stored_words._PARAMETERS["LogisticRegression"]
     assert (keys["steps"], keys["batch"]) == ("max_iter", "batch_size")  # 0.1 had these names
     assert b'"steps": 3' in document(tmp_path / "old.hubbub") and b"max_iter" not in document(tmp_path / "old.hubbub")
-    monkeypatch.setitem(identity._PARAMETERS, "LogisticRegression", {**keys, "steps": "rounds"})
+    monkeypatch.setitem(stored_words._PARAMETERS, "LogisticRegression", {**keys, "steps": "rounds"})
 
     class Later(learn.LogisticRegression):
         """What has rounds= for max_iter=."""
@@ -174,13 +174,13 @@ def test_a_renamed_parameter_keeps_old_files_readable(tmp_path: Path, monkeypatc
             super().__init__(epsilon=epsilon, delta=delta, **more)
             self.rounds = rounds
 
-    monkeypatch.setitem(identity.stored_estimators(), "LogisticRegression", Later)
-    identity._tags_by_class.cache_clear()
+    monkeypatch.setitem(stored_words.stored_estimators(), "LogisticRegression", Later)
+    stored_words._tags_by_class.cache_clear()
     try:
         again = load(tmp_path / "old.hubbub")
         save(again, tmp_path / "new.hubbub")
     finally:
-        identity._tags_by_class.cache_clear()
+        stored_words._tags_by_class.cache_clear()
     assert (type(again), again.rounds) == (Later, 3)
     assert document(tmp_path / "new.hubbub") == document(tmp_path / "old.hubbub")
 
@@ -206,7 +206,7 @@ def test_no_class_name_is_in_a_file(tmp_path: Path) -> None:
             assert document(tmp_path / "again.hubbub") == document(tmp_path / f"{number}.hubbub")
             assert type(load(tmp_path / f"{number}.hubbub")) is type(model)
     stored = [json.loads(document(tmp_path / f"{number}.hubbub")) for number in range(len(models))]
-    assert _learned(stored) <= set(identity._LEARNED)
+    assert _learned(stored) <= set(stored_words._LEARNED)
 
 
 def _learned(told: Any) -> set[str]:

@@ -18,7 +18,7 @@ from hubbub import learn
 from hubbub.learn import load, save
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
-from hubbub.learn.identity import stored_estimators as _estimators
+from hubbub.learn.stored_words import stored_estimators as _estimators
 from hubbub.learn.tables import Category, NumberFeature
 from hubbub.learn.tables.fit_table import fit_table
 from hubbub.ledger import Ledger

@@ -171,4 +171,4 @@ def test_without_scikit_learn_the_door_says_what_to_install() -> None:
         "import sys; sys.modules['sklearn'] = None\n"
         "try:\n    import hubbub.learn\nexcept Exception as error:\n    print(error)"
     )
-    assert "P601" in text and "pip install 'hubbub[learn]'" in text
+    assert "P601" in text and "pip install -e '.[learn]'" in text

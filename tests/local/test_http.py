@@ -450,7 +450,7 @@ def test_without_the_extra_the_way_to_install_it_is_told(
 ) -> None:
     with Collector(desk.folder / "reports.db") as collector:
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingExtra, match=r"hubbub\[collect\]"):
+        with pytest.raises(MissingExtra, match=r"\.\[collect\]"):
             serve(collector_app(collector), port=0)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from hubbub.engines import EngineFailed
 from hubbub.ledger import Account, Ledger, Pool
-from hubbub.releases import JobFacts, Progress, nobody, quote_job, release_job
+from hubbub.releases import JobFacts, Progress, no_progress, quote_job, release_job
 from hubbub.terms import (
     Budget,
     BudgetExceeded,
@@ -167,7 +167,7 @@ def test_plans_are_paid_from_their_pool_if_there_is_one(tmp_path: Path) -> None:
 
 
 def test_nobody_follows_a_job_unless_somebody_asks() -> None:
-    nobody("reading")  # says nothing, and does nothing
+    no_progress("reading")  # says nothing, and does nothing
 
 
 # ---------------------------------------------------------------- there is no other door

@@ -169,5 +169,5 @@ def test_a_port_that_is_taken_is_said_in_our_words() -> None:
 @pytest.mark.parametrize("name", ["uvicorn", "starlette.applications"])
 def test_without_the_packages_the_way_to_install_them_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r"hubbub\[collect\].*hubbub\[gopa\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[collect\].*the extra \[gopa\]"):
         web.create_server(web.build_application(ENDPOINTS))

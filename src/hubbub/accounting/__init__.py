@@ -6,6 +6,8 @@
 - ``composition``, ``amplification``, ``group_privacy``, ``conversions``: the theorems of the lectures, one by one
 - ``renyi`` (the moments accountant), ``privacy_loss_distribution``, ``gaussian_tradeoff``: single currencies
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
+
+From outside all of it is imported from here. Start with ``epsilon_bounds``, then ``costs``.
 """
 
 from hubbub.accounting import (

@@ -37,6 +37,8 @@ Models:
 - ``extract(model, prefix, secret=...)``    a secret that a language model repeats
 
 And ``populations``: invented people to try all this on.
+
+Start with ``report`` (what an attack hands back), then ``linkage/linkage``.
 """
 
 from hubbub.attacks import populations

@@ -3,12 +3,15 @@
 - ``lower_bound(mechanism, a, b)``   an epsilon that the mechanism exceeds on two neighbouring inputs
 - ``examine(mechanism, a, b)``       the same with a report: the event in words, counts, pictures, JSON
 - ``search(mechanism, pairs)``       the worst of many pairs, then one audit of it
-- ``neighbour_pairs``                          neighbouring inputs that are known to be bad
+- ``neighbour_pairs``                neighbouring inputs that are known to be bad
 - ``one_run(train, canaries)``       an audit of a training that can run only once; ``one_run_bound`` from counts
 - ``zoo``                            broken mechanisms with their repaired twins, to try auditors on
 
 Events are chosen on some runs and counted on others, so a bound is wrong with the stated probability at most,
 whatever was tried to find it (docs/proofs/audit.md).
+
+Start with ``black_box``; what begins with an underscore is its inside, in the order of a run: ``_sampling``,
+``_outcomes``, ``_scores``, ``_rejection_sets``, ``_confidence_limits``.
 """
 
 from hubbub.audit import neighbour_pairs, zoo

@@ -2,7 +2,8 @@
 
 Data goes to stdout and talk to stderr; every command has ``--json``; exit codes are listed in ``--help``.
 Heavy imports happen inside the commands, so that ``--help`` answers at once. A new command is one new file
-with a function (or a Typer app) and one line at the end of ``_build_app``.
+with a function (or a Typer app) and one line at the end of ``_build_app``. Nobody imports this room but for
+``main``. Start with ``commands/query``, then ``exit_codes``.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from hubbub.cli.commands import (
 from hubbub.cli.commands import init as beginning
 from hubbub.cli.exit_codes import EPILOG, guard
 from hubbub.cli.output.streams import replace_unknown_signs
+
+__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

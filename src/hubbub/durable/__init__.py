@@ -2,7 +2,7 @@
 
 ``canonical_json`` is the text that hashes and signatures are made of. ``replace_file`` and ``replacing_file`` put a
 file in place whole or not at all. ``Journal`` is a file of lines, each on disk before it counts. ``signing`` has
-Ed25519, and ``log_ahead`` prepares a connection to SQLite. Begin with ``files``. Nothing outside this floor syncs or
+Ed25519, and ``log_ahead`` prepares a connection to SQLite. Start with ``files``. Nothing outside this floor syncs or
 renames files, or sorts the keys of JSON (``tests/test_layers.py``).
 """
 

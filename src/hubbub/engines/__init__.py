@@ -2,9 +2,9 @@
 
 - ``DuckDB``  embedded, the default: Parquet, CSV, DuckDB files, and pandas, Polars or Arrow tables in memory
 
-``Engine`` (``protocol``) is what all of them can do, and ``open_engine`` opens one by its name: start there. An engine
-knows nothing of privacy: it is given text that was printed from a plan, and what it gives back goes to the
-mechanisms. Its error messages may quote rows, so they never leave this room.
+``Engine`` (``protocol``) is what all of them can do, and ``open_engine`` opens one by its name. An engine knows nothing
+of privacy: it is given text that was printed from a plan, and what it gives back goes to the mechanisms. Its error
+messages may quote rows, so they never leave this room. Start with ``protocol``.
 """
 
 from hubbub.engines.duckdb import DuckDB, EngineFailed, open_engine, tables_in

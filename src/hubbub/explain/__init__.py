@@ -8,6 +8,8 @@ Nothing here reads data or spends budget. There is no default epsilon: each func
 - ``models(1)``                    central, GOPA, shuffled, local: the same question at four degrees of trust
 - ``not_promised()``               what differential privacy does not promise
 - ``charts``                       every chart of the project
+
+Start with ``odds``.
 """
 
 from hubbub.explain import attacker_bounds

@@ -18,6 +18,7 @@ from hubbub.render import (
     Section,
     TextTable,
     as_float,
+    at_most,
     hundredths,
     one_in,
     out_of_100,
@@ -65,7 +66,7 @@ class Explanation(Document):
         """The promise as a frequency."""
         return (
             "Toss a coin for whether your data are used. Someone who then sees the answer and guesses is right "
-            f"at most {out_of_100(self.belief(0.5))} times; without the answer it would be 50."
+            f"{at_most(out_of_100(self.belief(0.5)))} times; without the answer it would be 50."
         )
 
     @property
@@ -89,7 +90,7 @@ class Explanation(Document):
         return icon_array(
             (
                 Icons("Without the answer: 50 out of 100", 50),
-                Icons(f"With the answer: at most {out_of_100(after)}", hundredths(after)),
+                Icons(f"With the answer: {at_most(out_of_100(after))}", hundredths(after)),
             ),
             title=f"Right guesses whether you are in the data, {self._parameters()}",
             description=f"Two groups of 100 figures. Without the answer 50 are filled, with it {hundredths(after)}.",
@@ -101,7 +102,7 @@ class Explanation(Document):
         """The highest belief after the answer, for every belief before it."""
         after = Series("at most, after the answer", tuple((p, self.belief(p)) for p in _GRID))
         same = Series("no answer at all", ((0.0, 0.0), (1.0, 1.0)))
-        mark = Mark(0.5, self.belief(0.5), f"50% becomes at most {percent(self.belief(0.5))}")
+        mark = Mark(0.5, self.belief(0.5), f"50% becomes {at_most(percent(self.belief(0.5)))}")
         beliefs = ", ".join(f"from {percent(p, digits=0)} to {percent(self.belief(p))}" for p in PRIORS)
         return line_chart(
             Panel("belief after the answer", (after, same), marks=(mark,), show=percentage, height=300),
@@ -117,7 +118,7 @@ class Explanation(Document):
         best = Series("no test does better", tuple((f, self.true_positives(f)) for f in bent))
         blind = Series("guessing blindly", ((0.0, 0.0), (1.0, 1.0)))
         mark = Mark(
-            0.01, self.true_positives(0.01), f"1% wrongly accused: at most {percent(self.true_positives(0.01))} found"
+            0.01, self.true_positives(0.01), f"1% wrongly accused: {at_most(percent(self.true_positives(0.01)))} found"
         )
         rates = ", ".join(f"{percent(self.true_positives(f))} at {percent(f)}" for f in FALSE_POSITIVES)
         return line_chart(

@@ -1,12 +1,14 @@
 """Averages without a curator: masks that cancel, noise that is proved.
 
+Start with ``average``, then ``protocol/party``.
+
 What people average, in one process:
 
 - ``average(values, of, epsilon=1, delta=1e-6)``: a whole run with its certificate; ``Picture`` draws it
 - ``BoundedNumber``, ``Vector``, ``CategoryShares``, ``Gradient``, ``Weighted``, ``PrivatelyWeighted``: a party's input
 - ``Subjects``: parties that hold many people, and protect each of them
 - ``plan_over``, ``delta_over``: several runs on the same people; ``learn_together``: a model, a run for each step
-- ``flower``: in place of Flower's secure aggregation (its package is imported when it is used)
+- ``network/flower_client``: in place of Flower's secure aggregation (its package is imported when it is used)
 
 Parameters and privacy:
 

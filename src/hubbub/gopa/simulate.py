@@ -76,14 +76,18 @@ class Simulation(Document):
         low, high = self.interval()
         sentences = (
             f"The mean of {len(self.included):,} values is {self.mean:.5g}, and 95 times out of 100 the exact one lies "
-            f"between {low:.5g} and {high:.5g}. No value was shown to anybody: each party showed one number that looks "
-            "random, and their masks cancel in the sum.",
+            f"between {low:.5g} and {high:.5g}. {self._describe_dropouts()}No value was shown to anybody: each party "
+            "showed one number that looks random, and their masks cancel in the sum.",
             f"{self.achieved.honest:,} parties that are honest and stay are enough for epsilon = "
             f"{short(self.achieved.epsilon)} with delta = {self.achieved.delta:.1e}.",
             "This was a simulation on one machine, which saw all values: it protects nobody from that machine, and no "
             "ledger was charged.",
         )
         return (Section("The mean", sentences, self._table()),)
+
+    def _describe_dropouts(self) -> str:
+        lost, parties = self.parameters.parties - len(self.included), self.parameters.parties
+        return f"{lost:,} of {parties:,} dropped out, as many as dropouts= (--dropouts) allows. " if lost else ""
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -104,12 +108,13 @@ class Simulation(Document):
     def _table(self) -> TextTable:
         rows = (
             ("parties", f"{self.parameters.parties:,}"),
+            ("dropped out", f"{self.parameters.parties - len(self.included):,}"),
             ("in the mean", f"{len(self.included):,}"),
             ("pairs with a mask", f"{self.edges:,}"),
             ("masks repaired", f"{self.repaired:,}"),
             ("standard deviation of the mean", f"{math.sqrt(self.variance):.3g}"),
         )
-        return TextTable(("", ""), rows)
+        return TextTable(("what", "how many"), rows)
 
 
 def simulate(

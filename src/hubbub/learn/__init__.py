@@ -12,22 +12,23 @@
 - ``make_pipeline(...)``: several steps that are charged once; ``PrivateSearch``: the best of many settings;
   ``cross_val_score``: never free
 - ``public``: features that cost no privacy: oriented gradients of images, frozen encoders
-- ``save(model, path)``, ``load(path)``: models in files, with guarantee and receipt; ``cards``: a page about a model
+- ``save(model, path)``, ``load(path)``: models in files, with guarantee and receipt; ``tables`` has their cards
 - ``solvers``: projected SGD as in the lectures, gradient descent, output and objective perturbation
 
-An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charges a ledger first. Under it:
+An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charges a ledger first. Under it, in wings:
 
-- ``engine``: sample -> clip -> sum -> noise -> step; ``sampling`` reads the sample from the event
-- ``network``: clipped sums with norms in closed form; ``rounding``: how far such sums stray in doubles
-- ``plans``: the noise that a promise asks for; ``recipes``: steps, batch, clipping and rate from public facts
-- ``inputs``, ``charges``: reading X and y; reserving and storing; ``fits``: what every fit does, in order
-- ``counting``: rows="private"; ``measuring``: a private score on held-out rows
-- ``identity``: the words under which models are stored and told apart
-- ``tables``, ``table_models``: tables with named columns, as ``hubbub fit`` reads them
-- ``moments``: sums in exact integers and their noise; ``released``, ``bounded``: estimators that learn from them
+- ``base``: what every fit does, in order (``private_estimator``), from a plan that is made before a row is read
+- ``estimators``: one per file; ``composition``: pipelines, search, cross-validation, held-out scores, charged once
+- ``training``: sample -> clip -> sum -> noise -> step (``noisy_descent``), sums in exact integers (``moments``), and
+  how much noise a promise asks for (``calibration``)
+- ``tables``: tables with named columns, as ``hubbub fit`` reads them; model files and cards
+- ``pate``, ``torch``, ``public``, ``solvers``: by their names; each has a door of its own
+- ``stored_words``: the words under which models are stored and told apart
+
+Start with ``base/private_estimator``, then ``estimators/logistic_regression``.
 """
 
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 try:
     import sklearn  # noqa: F401
@@ -35,7 +36,7 @@ except ImportError:
     raise MissingExtra(
         "training models needs scikit-learn.",
         why="Estimators stand on its base classes, so that its tools work with them.",
-        fix="Install it: pip install 'hubbub[learn]'.",
+        fix=f"Install it: {install_command('learn')}.",
     ) from None
 
 from hubbub.learn import public, solvers

@@ -8,6 +8,9 @@
 - ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_ledger``, ``verify_export``
 - ``Account``                       what estimators and collectors take as ``account=``
 - ``temporary_ledger``              one that is gone afterwards
+
+``ledger`` hands each call on: ``reservations`` (with ``bills`` and ``rules``), ``endings``, ``owner_entries``,
+``verify``; ``book`` is how it lies on disk. Start with ``ledger``, then ``reservations``.
 """
 
 from hubbub.accounting import Amount

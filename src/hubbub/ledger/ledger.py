@@ -1,4 +1,4 @@
-"""The ledger as its users see it."""
+"""``Ledger``: every call that owners, analysts and the one door make, each handed on to the module that does it."""
 
 from __future__ import annotations
 
@@ -313,7 +313,10 @@ class Ledger:
         return list(self._core.policy.pleas.values())
 
     def balance(self, population: str) -> AccountBalance:
-        """A population's account for questions: limit and spent, and no more; for showing beside each answer."""
+        """A population's account for questions: limit and spent, and no more; for showing beside each answer.
+
+        The pool for plans is not in it: ``budget`` shows both.
+        """
         return account_balance(self._core, population)
 
     def budget(self, population: str) -> BudgetView:

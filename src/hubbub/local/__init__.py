@@ -19,6 +19,8 @@
 - collecting                  ``Collection`` ``sign`` ``Collector`` ``Store`` ``Tally`` ``aggregate``
 
 Every randomizer has ``randomize``, ``estimate``, ``event``, ``variance``, ``influence``, and states that add up.
+
+Start with ``randomizers/base``, then ``randomizers/kary``.
 """
 
 from hubbub.local.amplification import shuffle_bounds

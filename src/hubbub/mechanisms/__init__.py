@@ -8,6 +8,8 @@ Every mechanism is made from a sensitivity and one way to state its cost (there 
 
 A mechanism adds the noise it promises. It does not bound what one person contributes and does not charge
 a ledger; the rooms that read data do both.
+
+``common`` is what they share, ``workload`` the matrix mechanism. Start with ``laplace``, then ``common/additive``.
 """
 
 from hubbub.mechanisms.binary_tree import TreeCounter

@@ -2,6 +2,8 @@
 
 These functions take a noise scale and trust the caller. To release something about people use
 ``hubbub.mechanisms``, which calibrates the scale and leaves an event behind.
+
+``testing`` has a source that repeats itself, for tests alone. Start with ``samplers``, then ``_drawing``.
 """
 
 from hubbub.noise._source import SECURE, RandomSource

@@ -12,7 +12,7 @@ Partition models: rows are made alike until nobody is alone. No guarantee agains
 Synthetic data with differential privacy: made-up rows that agree with noisy marginals.
 
 - ``synthesize(table, epsilon=1, delta=1e-9, domain={...})``   by AIM or MST, or column by column
-- ``synthesize_linked(tables, parent=..., key=..., links=[Link(...)], ...)``   people and what belongs to them
+- ``synthesize_linked(tables, parent=..., key=..., links=[ForeignKey(...)], ...)``   people and what belongs to them
 - ``Numeric``, ``Categorical``, ``Date``, ``SurrogateKey``   what may stand in a column; ``read_domain(file)``
 
 Tables of counts with differential privacy: noisy, and made to add up.
@@ -27,9 +27,10 @@ What a table is worth:
 - ``compare(tables, private=rows, epsilon=..., delta=...)``   the same about private rows, with noise and charged
 
 What is private is charged before a row is read; a table may be given as the path of a CSV or Parquet file.
-Inside: ``unread`` (columns now, rows later), ``domains`` and ``coding`` (values to cells and back), ``units`` (rows per
-person), ``measure`` (counts and choices with noise), ``charges`` and ``stored`` (what is charged and
-kept), ``graphical`` (one distribution that fits noisy marginals): all that ``synthetic`` and ``tables`` share.
+Inside: ``unread_table`` and ``described_table`` (columns now, rows later), ``domains``, ``column_views`` and ``cells``
+(values to cells and back), ``privacy_units`` (rows per person), ``marginal_counts`` (counts and choices with noise),
+``jobs`` and ``measured_marginals`` (what is charged and kept), ``graphical`` (one distribution that fits noisy
+marginals): all that ``synthetic`` and ``tables`` share. Start with ``domains``, then ``tables/marginals``.
 """
 
 from hubbub.publish.anonymize.anonymized_table import Anonymized

@@ -7,13 +7,13 @@
 - ``NoisyColumn`` ``Noise`` ``KeyColumn`` ``ReleasedColumn`` ``NoisyTable``  what a release is made of
 
 A job's ``run`` alone reads data, and the door alone spends budget; all else is post-processing. Intervals cover the
-noise, and nothing else.
+noise, and nothing else. Start with ``door`` and ``jobs``, then ``release``.
 """
 
 from hubbub.releases import formulas, frames, text
 from hubbub.releases.door import JobQuote, plan_pool, quote_job, release_job, request_for
 from hubbub.releases.formulas.base import rebuilt
-from hubbub.releases.jobs import LONGEST, Job, JobFacts, Progress, nobody
+from hubbub.releases.jobs import LONGEST, Job, JobFacts, Progress, no_progress
 from hubbub.releases.noisy_columns import KeyColumn, Noise, NoisyColumn, NoisyTable, simultaneous
 from hubbub.releases.noisy_values import Noisy
 from hubbub.releases.publication_sheet import PublicationSheet
@@ -37,7 +37,7 @@ __all__ = [
     "Rounded",
     "formulas",
     "frames",
-    "nobody",
+    "no_progress",
     "plan_pool",
     "quote_job",
     "rebuilt",

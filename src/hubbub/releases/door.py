@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from hubbub.ledger import Account, AccountLike, Amount, Pool, Request, Reservation, fingerprint
-from hubbub.releases.jobs import Job, JobFacts, Progress, nobody
+from hubbub.releases.jobs import Job, JobFacts, Progress, no_progress
 from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NoAnswer, NoBound
 
 T = TypeVar("T")
@@ -25,7 +25,9 @@ class JobQuote:
     refusal: str = ""
 
 
-def release_job(job: Job[T], account: AccountLike | None, *, fresh: bool = False, progress: Progress = nobody) -> T:
+def release_job(
+    job: Job[T], account: AccountLike | None, *, fresh: bool = False, progress: Progress = no_progress
+) -> T:
     """Charge a job, run it, store what it gives, and show that; the same job again is free, unless it is ``fresh``.
 
     Without an account nothing is charged, and the receipt is None.

@@ -19,7 +19,7 @@ Progress = Callable[[str], None]  # is told "planned", "charged", "reading", "st
 LONGEST = 3600.0  # seconds that a run may take
 
 
-def nobody(stage: str) -> None:
+def no_progress(stage: str) -> None:
     """The progress that nobody follows."""
 
 

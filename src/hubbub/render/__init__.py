@@ -7,7 +7,7 @@
 from hubbub.render import text
 from hubbub.render.document import Document, Figure, Json, Section, TextTable
 from hubbub.render.text import bars, format_table, icons, printable
-from hubbub.render.wording import LARGEST, as_float, hundredths, one_in, out_of_100, percent, short
+from hubbub.render.wording import LARGEST, as_float, at_most, hundredths, one_in, out_of_100, percent, short
 
 __all__ = [
     "LARGEST",
@@ -17,6 +17,7 @@ __all__ = [
     "Section",
     "TextTable",
     "as_float",
+    "at_most",
     "bars",
     "format_table",
     "hundredths",

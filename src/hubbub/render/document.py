@@ -46,6 +46,12 @@ class Document(ABC):
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        """A document at the prompt is its text, also where a dataclass would list its fields."""
+        super().__init_subclass__()
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Document.__repr__  # type: ignore[method-assign]
+
     @property
     @abstractmethod
     def title(self) -> str:
@@ -78,7 +84,7 @@ class Document(ABC):
         figures = [section.figure for section in self.sections() if section.figure]
         return {figure.name: figure.svg for figure in figures}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:

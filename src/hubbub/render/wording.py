@@ -58,6 +58,15 @@ def out_of_100(chance: float) -> str:
     return f"about {hundredths(chance)} out of 100"
 
 
+def at_most(frequency: str) -> str:
+    """A bound in words; a bound so near to certainty that it says nothing is no "at most".
+
+    >>> at_most("about 73 out of 100"), at_most("more than 99 out of 100"), at_most(">99.9%")
+    ('at most about 73 out of 100', 'perhaps more than 99 out of 100', 'perhaps >99.9%')
+    """
+    return f"perhaps {frequency}" if frequency.startswith(("more than", ">")) else f"at most {frequency}"
+
+
 def one_in(chance: Fraction) -> str:
     """A small probability as "one in N".
 

@@ -2,6 +2,10 @@
 
 This room imports nothing of ours. What is decided here is decided once: the other rooms, the ledger
 on disk and every receipt ever handed out rely on these values keeping their meaning.
+
+``events`` says what was done, ``guarantees`` what holds, ``budgets`` what may be spent; ``numbers`` reads what people
+type, ``identity`` and ``json_form`` say how values are told apart and kept, ``errors`` draws the tree. Start with
+``events``.
 """
 
 from hubbub.terms.arrays import plain_array, refuse_masked
@@ -80,6 +84,7 @@ from hubbub.terms.events import (
     Step,
     WithoutReplacement,
 )
+from hubbub.terms.extras import install_command
 from hubbub.terms.guarantees import (
     AS_GIVEN,
     ApproximateDP,
@@ -195,6 +200,7 @@ __all__ = [
     "fraction_of",
     "from_json",
     "identity_of",
+    "install_command",
     "parse",
     "plain_array",
     "plain_name",

@@ -2,7 +2,7 @@
 
 ``asgi`` makes an application of endpoints and serves it; ``client`` asks others, with an end to what it reads and to
 how long it waits. Nothing here knows what is served: the collector of ``local`` and the board of ``gopa`` stand on it.
-Starlette, uvicorn and httpx are imported when they are used. Start with ``asgi.build_application``.
+Starlette, uvicorn and httpx are imported when they are used. Start with ``asgi``.
 """
 
 from hubbub.web.asgi import (

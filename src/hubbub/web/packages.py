@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 
 def missing_package(name: str) -> MissingExtra:
@@ -10,5 +10,5 @@ def missing_package(name: str) -> MissingExtra:
     return MissingExtra(
         f"HTTP needs {name}, which is not installed.",
         why="It is part of the extras 'collect' and 'gopa'.",
-        fix="Install it: pip install 'hubbub[collect]', or 'hubbub[gopa]' for averages without a curator.",
+        fix=f"Install it: {install_command('collect')}; the extra [gopa] has it too.",
     )

@@ -95,6 +95,8 @@ class Homogeneity(Attack):
         if not self.succeeded:
             return f"No group of the {self.k}-anonymous table has one {self.sensitive} only: the fewest are {self.l}."
         who = count_of(self.exposed, self.classes.people)
+        if self.k == 1:
+            return f"{who} are exposed: they are alone in their group, or all in it have the same {self.sensitive}."
         return (
             f"Every group has at least {self.k} people, and still {who} are exposed: all in their group have the same "
             f"{self.sensitive}."
@@ -149,6 +151,10 @@ class Homogeneity(Attack):
 
     def meaning(self) -> tuple[str, ...]:
         """What it means for the people in the data."""
+        alone = (
+            f"Who is alone with these values has a row of their own, and with it the {self.sensitive}. Where all rows "
+            f"of a group have the same {self.sensitive}, nobody needs to know which row it is."
+        )
         crowd = (
             f"A k-anonymous table hides which of {self.k} rows is yours. It does not hide what these rows have in "
             f"common: if all have the same {self.sensitive}, nobody needs to know which row it is."
@@ -157,7 +163,7 @@ class Homogeneity(Attack):
             f"The table also moves belief about all others: with it, {out_of_100(self.after)} guesses are right, and "
             f"{out_of_100(self.before)} without. Some of that is knowledge about groups, which a table is for."
         )
-        return (crowd, belief) if self.succeeded else (belief,)
+        return (alone if self.k == 1 else crowd, belief) if self.succeeded else (belief,)
 
     def remedy(self) -> tuple[str, ...]:
         """What would have helped."""

@@ -5,6 +5,8 @@
 - ``places()``                   where phones were, hour by hour
 - ``friends()``                  one circle of friends on two networks
 - ``ward()``                     a k-anonymous table in which some groups share one diagnosis
+
+Used as ``attacks.populations``. Start with ``people``.
 """
 
 from hubbub.attacks.populations.friends import Networks, friends

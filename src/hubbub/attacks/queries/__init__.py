@@ -2,3 +2,5 @@
 
 From outside use ``hubbub.attacks``. Start with ``differencing``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.attacks

@@ -2,3 +2,5 @@
 
 From outside use ``hubbub.attacks``. Start with ``reconstruction``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.attacks

@@ -6,6 +6,8 @@ and what is true. Noise comes from numpy's generator (``seed`` makes a demonstra
 - ``EXHIBITS``            all of them, by name
 - ``tour(trials=None)``   audit each broken one and each twin, as a table
 - ``seed(7)``             start the noise of all exhibits anew
+
+One kind of fault per file. Start with ``_exhibit``, then ``additive``.
 """
 
 from hubbub.audit.zoo import additive, keys, machines, responses, selection, sparse

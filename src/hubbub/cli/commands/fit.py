@@ -234,6 +234,7 @@ def _train_model(desk: FitSource, order: FitOptions, test: Path | None) -> Table
             rows=_row_count(order.rows, table.rows),
             neighbours=desk.dataset.neighbours,
             unit=desk.dataset.unit,
+            picked=bool(desk.dataset.unit),
             account=desk.account,
             dataset=None if order.fresh or not desk.described else _rows_fingerprint(desk.dataset, table.name),
             watch=watch,

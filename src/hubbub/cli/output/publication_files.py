@@ -1,4 +1,4 @@
-"""What is written where."""
+"""The files of ``hubbub publish``: places that are checked beforehand, then tables, and the manifests beside them."""
 
 from __future__ import annotations
 

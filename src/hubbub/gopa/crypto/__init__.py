@@ -4,3 +4,5 @@
 ``accelerator`` only makes them faster. Nothing here knows the protocol. What is used from outside of
 the room comes by ``hubbub.gopa``. Start with ``pedersen``, then ``bit_proof``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.gopa

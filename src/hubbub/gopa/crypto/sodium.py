@@ -12,7 +12,7 @@ import functools
 import importlib
 from typing import Protocol, TypeAlias, cast
 
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 PointBuffer: TypeAlias = "ctypes.Array[ctypes.c_char]"
 
@@ -37,7 +37,7 @@ def load_sodium() -> Sodium:
         raise MissingExtra(
             "commitments and proofs need rbcl, which is not installed.",
             why="It carries libsodium's ristretto255 and is part of the extra 'gopa'.",
-            fix="Install it: pip install 'hubbub[gopa]'.",
+            fix=f"Install it: {install_command('gopa')}.",
         ) from None
 
 

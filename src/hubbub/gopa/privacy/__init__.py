@@ -4,3 +4,5 @@
 ``connectivity`` bounds what corrupted parties learn. Nothing here knows of messages or proofs. What is used from
 outside of the room comes by ``hubbub.gopa``. Start with ``calibration``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.gopa

@@ -14,7 +14,7 @@ from hubbub.learn.base.fit_plan import FitFacts, FitPlan, RowCount, Watch, Watch
 from hubbub.learn.base.inputs import private_table, refuse_more_rows, scale_rows
 from hubbub.learn.base.private_count import plan_with_count
 from hubbub.learn.base.targets import Target
-from hubbub.learn.identity import stored_fields
+from hubbub.learn.stored_words import stored_fields
 from hubbub.learn.training.calibration import in_units, plan_run
 from hubbub.learn.training.network import Examples, Floats, Network
 from hubbub.learn.training.noisy_descent import Descent, train

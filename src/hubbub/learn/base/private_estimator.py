@@ -15,7 +15,7 @@ from hubbub.learn.base.inputs import table_of
 from hubbub.learn.base.jobs import fit_job, release_fit
 from hubbub.learn.base.parameters import account_of, read_facts
 from hubbub.learn.base.shapes import TableColumns, check_columns, check_target, columns_of, need_target, shape_of
-from hubbub.learn.identity import tag_of
+from hubbub.learn.stored_words import tag_of
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
 from hubbub.terms import EmptyInput, Event, Guarantee, Neighbours, Real, Receipt

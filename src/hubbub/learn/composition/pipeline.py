@@ -1,4 +1,4 @@
-"""Several steps that are charged once."""
+"""Pipelines: several estimators one after another, with one price that is split between them and charged once."""
 # ruff: noqa: N803  (X is what scikit-learn calls it)
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hubbub.learn.base.shapes import TableColumns
 from hubbub.learn.composition.delegation import Delegating
 from hubbub.learn.composition.public_steps import public_width, transform_rows
 from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, is_private, largest_affordable, stage_of
-from hubbub.learn.identity import identity_of_step
+from hubbub.learn.stored_words import identity_of_step
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
 from hubbub.terms import Compose, EmptyInput, Guarantee, Neighbours, OutOfRange, Real, Receipt, Repeat, exact, whole

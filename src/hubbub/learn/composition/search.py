@@ -21,7 +21,7 @@ from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import TableColumns, check_same_columns, check_target, columns_of, shape_of
 from hubbub.learn.composition.delegation import Delegating
 from hubbub.learn.composition.stages import Stage, check_stage, copy_of, delta_left, stage_of
-from hubbub.learn.identity import stored_names, tag_of
+from hubbub.learn.stored_words import stored_names, tag_of
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
 from hubbub.terms import (

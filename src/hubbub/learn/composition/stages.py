@@ -15,7 +15,7 @@ from hubbub.learn.base.fit_plan import FitPlan, Watch, nobody
 from hubbub.learn.base.parameters import read_facts
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import unnamed_columns
-from hubbub.learn.identity import tag_of
+from hubbub.learn.stored_words import tag_of
 from hubbub.learn.training.calibration import cost_of_run
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account

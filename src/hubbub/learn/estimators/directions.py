@@ -1,4 +1,4 @@
-"""Directions from a noisy middle."""
+"""CentreScaler: rows less a noisy mean, each scaled to length 1: where a row lies, seen from the middle."""
 # ruff: noqa: N803  (X is what scikit-learn calls it)
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small neural network."""
+"""MLPClassifier: a network of one or two hidden layers that tells classes apart, trained step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small neural network that predicts a number."""
+"""MLPRegressor: a network of one or two hidden layers that predicts a number, trained step by step."""
 # ruff: noqa: N803  (X is what scikit-learn calls it)
 
 from __future__ import annotations

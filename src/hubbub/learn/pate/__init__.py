@@ -5,9 +5,12 @@
 - ``PATEClassifier``: all of it as an estimator
 - ``teachers``, ``votes``: a model per shard; the histogram that one unit moves by one vote
 - ``aggregation``: GNMax and Confident-GNMax, whose cost is known before a row is read
-- ``instance``, ``smooth``: what the answers cost on these very votes, and how that is told privately
-- ``queries``, ``student``: which public rows are asked about, and who learns from the answers: post-processing
-- ``plans``: every decision before a value is read
+- ``data_dependent_cost``, ``smooth_sensitivity``: what the answers cost on these very votes, and how that is
+  told privately
+- ``query_selection``, ``student``: which public rows are asked about, and who learns from the answers: post-processing
+- ``plan``: every decision before a value is read
+
+Start with ``classifier``, then ``plan``.
 """
 
 from hubbub.learn.pate.classifier import PATEClassifier

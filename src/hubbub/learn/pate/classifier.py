@@ -23,11 +23,11 @@ from hubbub.learn.base.shapes import (
     shape_of,
 )
 from hubbub.learn.base.targets import class_target
-from hubbub.learn.identity import identity_of_step
 from hubbub.learn.pate.plan import OwnedLabels, PatePlan, Wishes, on_public, plan_votes
 from hubbub.learn.pate.smooth_sensitivity import InstanceCost
 from hubbub.learn.pate.student import GraphStudent, Student, teach_student
 from hubbub.learn.pate.teachers import Factory, Teacher, factory_of, try_teacher
+from hubbub.learn.stored_words import identity_of_step
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import AccountLike
 from hubbub.terms import MissingParameter, Neighbours, Real, Receipt, WrongShape

@@ -5,8 +5,10 @@
 
 A public step looks at one row at a time. Put a private head behind it. Under them:
 
-- ``arrays``: arithmetic in which no image touches another; ``upright``: an image without its slant;
-  ``steps``: the rules
+- ``transformers``: what both share, and the rules
+- ``arrays``: arithmetic in which no image touches another; ``upright``: an image without its slant
+
+Start with ``transformers``, then ``images``.
 """
 
 from hubbub.learn.public.encoders import FrozenEncoder

@@ -7,6 +7,8 @@
 - ``LOGISTIC``, ``SMOOTH_HINGE``: losses; ``Ball``, ``Box``: convex sets with their projections
 
 Each returns a ``Solution``: weights, event, guarantee. Labels are -1 and 1; rows are scaled down to ``norm``.
+
+``problem`` has the risk and its gradient. Start with ``problem``, then ``sgd``.
 """
 
 from hubbub.learn.solvers.convex_sets import Ball, Box

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from numpy.typing import NDArray
 
 from hubbub.learn.base.fit_plan import Watch, nobody
-from hubbub.learn.base.parameters import account_of
+from hubbub.learn.base.parameters import ONE_OF_EACH, ONE_ROW, account_of
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.composition.pipeline import Pipeline
@@ -41,7 +41,7 @@ from hubbub.learn.tables.table_model import PrivateColumns, TableModel
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account, AccountLike, Pool, fingerprint
 from hubbub.releases import plan_pool
-from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real
+from hubbub.terms import EmptyInput, Guarantee, MissingParameter, Neighbours, OutOfRange, Real
 
 HELD_OUT = (
     "Measured privately on rows that did not train the model: each row was held out with probability 1/5, and the "
@@ -190,6 +190,7 @@ def fit_table(
     rows: int | str | None = "private",
     neighbours: Neighbours | str = "add-remove",
     unit: str = "",
+    picked: bool = False,
     account: AccountLike | None = None,
     population: str | None = None,
     dataset: str | None = None,
@@ -198,7 +199,8 @@ def fit_table(
     """A private model of a table; ``table`` has columns by name, or is a function that reads it after the charge.
 
     ``columns`` and ``target`` are what is public about them (``tables.Number`` and ``tables.Category``); a number
-    without bounds has them found privately. ``measure`` holds rows out and measures the model on them.
+    without bounds has them found privately. ``measure`` holds rows out and measures the model on them. ``picked`` says
+    that the table has one row of each unit because one was picked from that unit's own rows, as ``reader`` does.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one row; model, bounds, count
     and score together.
@@ -224,7 +226,15 @@ def fit_table(
     paying = {**price, "account": account, "population": population, "dataset": named}
     whole = WithHeldOutScore(estimator, **paying) if measure else copy_of(estimator, **paying)
     whole.fit(*_unread_table(table, plan, rows), watch=watch)
+    if picked:
+        whole.guarantee_ = _say_picked(whole.guarantee_)
     return _unwrap_model(plan, whole)
+
+
+def _say_picked(guarantee: Guarantee) -> Guarantee:
+    """Of a unit with several rows one is used: then nothing has to be assumed of the data."""
+    caveats = tuple(ONE_OF_EACH if caveat == ONE_ROW else caveat for caveat in guarantee.caveats)
+    return replace(guarantee, caveats=caveats)
 
 
 def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None:

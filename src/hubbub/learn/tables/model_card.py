@@ -9,7 +9,8 @@ from typing import Any
 
 from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.explain import epsilon as explained
-from hubbub.learn.identity import tag_of
+from hubbub.learn.base.parameters import ONE_OF_EACH
+from hubbub.learn.stored_words import tag_of
 from hubbub.learn.tables import Category
 from hubbub.learn.tables.table_model import TableModel
 from hubbub.render import Json, short
@@ -99,11 +100,14 @@ class ModelCard(Document):
         return Section("What counts as known about the columns", (words,), TextTable(("column", "kind", "known"), rows))
 
     def _limits(self) -> Section:
+        several = "Somebody with several rows is protected only if one of them was used."
+        if ONE_OF_EACH in self.model.guarantee.caveats:
+            several = "Of somebody with several rows one was used, and the others are not in the model."
         return Section(
             "What it does not promise",
             (
                 "What is true of many people, the model may tell about each of them. Predictions for private rows are "
-                "as private as the rows. Somebody with several rows is protected only if one of them was used.",
+                f"as private as the rows. {several}",
             ),
         )
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from hubbub.durable import replacing_file
 from hubbub.learn.base.private_estimator import PrivateEstimator, need_fit
-from hubbub.learn.identity import (
+from hubbub.learn.stored_words import (
     estimator_from,
     learned_name,
     stored_estimators,

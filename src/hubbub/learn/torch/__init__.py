@@ -5,12 +5,12 @@
 - ``lora(model, rank=4)``, ``adapter(model, width=16)``, ``compacter(model)``: freeze a model, train small parts beside
   its layers; ``merge`` puts low-rank parts into them
 
-Inside: ``layers``, ``convolutions`` and ``gradients`` (clipped sums), ``checks`` (who mixes examples), ``preparing``
-(all that is decided before data is read), ``training`` (the loop), ``states`` (save and go on), ``teams`` (several
-processes).
+Inside: ``layers``, ``convolutions`` and ``gradients`` (clipped sums), ``example_independence`` (who mixes examples),
+``training_plan`` (all that is decided before data is read), ``training`` (the loop), ``checkpoints`` (save and go on),
+``process_group`` (several processes). Start with ``trainer``, then ``training``.
 """
 
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 try:
     import torch  # noqa: F401
@@ -18,7 +18,7 @@ except ImportError:
     raise MissingExtra(
         "training networks needs torch.",
         why="Gradients of arbitrary models are taken by it.",
-        fix="Install it: pip install 'hubbub[torch]'.",
+        fix=f"Install it: {install_command('torch')}.",
     ) from None
 
 from hubbub.learn.torch.adapters import adapter, compacter, lora, merge

@@ -3,3 +3,5 @@
 ``noisy_descent`` is the loop, ``network`` has clipped sums in closed form, ``calibration`` finds the noise,
 ``moments`` releases sums. For ``learn`` alone; start with ``noisy_descent``.
 """
+
+__all__: list[str] = []  # for hubbub.learn alone

@@ -4,3 +4,5 @@
 ``database`` keep it in SQLite or PostgreSQL; ``anchors`` and ``second_place`` are what is known of it elsewhere. Only
 the ledger's own modules import these; start with ``database``.
 """
+
+__all__: list[str] = []  # for hubbub.ledger alone

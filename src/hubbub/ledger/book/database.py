@@ -24,7 +24,7 @@ from sqlalchemy.sql import ClauseElement
 from hubbub.durable import claim_name
 from hubbub.ledger.book.drivers import Driver, PostgreSQL, Row, SQLite, ledger_damaged, ledger_unavailable
 from hubbub.ledger.book.sql_schema import ABOUT, FORMAT, MIGRATIONS
-from hubbub.terms import HubbubError, MissingExtra, NewerFormat, OutOfRange
+from hubbub.terms import HubbubError, MissingExtra, NewerFormat, OutOfRange, install_command
 
 Batch = tuple[ClauseElement, Mapping[str, Any]]
 
@@ -271,7 +271,7 @@ def _need_psycopg() -> None:
         raise MissingExtra(
             "a ledger in PostgreSQL needs the package psycopg.",
             why="It is an extra, since an embedded ledger does without.",
-            fix="Install it: pip install 'hubbub[postgres]'.",
+            fix=f"Install it: {install_command('postgres')}.",
         ) from None
 
 

@@ -17,7 +17,7 @@ from hubbub.local.estimates import Estimate, FrequencyEstimate, MeanEstimate
 from hubbub.local.longitudinal.lifetime import Caps
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.statistics.postprocess import simplex
-from hubbub.render import Document, Figure, Json, Section, TextTable, out_of_100, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, at_most, out_of_100, short
 from hubbub.render.charts import Bar, bar_chart, percentage
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class Page(Document):
         epochs = f"{self.collection.epochs:,} epoch{'s' * (self.collection.epochs > 1)}"
         words = (
             "Toss a coin between two answers and report one of them. Someone who sees the report and guesses which it "
-            f"was is right at most {out_of_100(explain.epsilon(once).belief(0.5))} times; without it, 50. That holds "
+            f"was is right {at_most(out_of_100(explain.epsilon(once).belief(0.5)))} times; without it, 50. That holds "
             "against everybody, this collector included.",
             f"Lifetime of the collection: {epochs}, {sentence}. {ledger}",
             *self._way_words(),

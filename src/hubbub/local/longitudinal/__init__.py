@@ -2,3 +2,5 @@
 
 From outside use ``hubbub.local``. Start with ``lifetime``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.local

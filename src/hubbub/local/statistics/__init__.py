@@ -2,3 +2,5 @@
 
 From outside use ``hubbub.local``. Start with ``ranges``.
 """
+
+__all__: list[str] = []  # from outside: hubbub.local

@@ -5,5 +5,7 @@
 - ``fitting``   the one that fits measurements best
 - ``totals``    how many rows there are, and counts that add up to it
 
-Everything here is post-processing: it sees noisy counts alone.
+Everything here is post-processing: it sees noisy counts alone. For ``publish`` alone. Start with ``junction``.
 """
+
+__all__: list[str] = []  # for hubbub.publish alone

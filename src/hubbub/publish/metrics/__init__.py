@@ -4,9 +4,10 @@
 - ``compare(tables, private=rows, epsilon=..., delta=...)``  charged: each number has noise and a margin
 - ``UtilityComparison``: the scores as a report; ``Scores``, ``UtilityScore``: those of one table
 
-Inside: ``cells`` (public cells), ``generalized`` (ranges spread evenly), ``candidates`` (whatever is compared, as
-counts), ``workload`` (questions), ``scores`` (the metrics), ``models`` (pMSE and AUC), ``free`` (on public rows),
-``charged`` (the same of private rows, in whole numbers), ``comparison`` and ``report``.
+Inside: ``comparison_cells`` (public cells), ``generalized_values`` (ranges spread evenly), ``candidates`` (whatever is
+compared, as counts), ``range_queries`` (questions), ``scores`` (the metrics), ``model_scores`` (pMSE and AUC),
+``public_metrics`` (on public rows), ``private_metrics`` (the same of private rows, in whole numbers), ``comparison``
+and ``report``. From outside use ``hubbub.publish``. Start with ``comparison``.
 """
 
 from hubbub.publish.metrics.candidates import Candidate, RowTable, candidate_of

@@ -13,7 +13,7 @@ from hubbub.publish.graphical.fitting import Zeros, add_walls, cliques_of
 from hubbub.publish.graphical.junction import junction_tree
 from hubbub.publish.graphical.totals import total_of
 from hubbub.publish.marginal_counts import Floats, Measurement
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 
 def fitted_by_mbi(
@@ -58,6 +58,6 @@ def mbi_packages() -> tuple[Any, Any]:
         raise MissingExtra(
             "the package mbi is not installed.",
             why='engine="mbi" estimates the model with it.',
-            fix="pip install 'hubbub[publish]', or leave engine= out: the built-in engine needs no extra.",
+            fix=f"Install it: {install_command('publish')}. Or leave engine= out: the built-in engine needs no extra.",
         ) from None
     return jax, mbi

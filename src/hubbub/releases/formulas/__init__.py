@@ -4,10 +4,10 @@
 - ``Plus`` ``Minus`` ``Times`` ``Over`` ``Negate``  arithmetic; division by 0 gives None
 - ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
-- ``GivenIntervals(...)``                                    values that bring their own intervals
+- ``GivenIntervals(...)``                           values that bring their own intervals
 
 Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
-``noises()``.
+``noises()``. Start with ``base``.
 
 >>> from hubbub.releases import Noise, NoisyColumn, NoisyTable
 >>> counts = NoisyColumn("COUNT(*)", 1, Noise("gaussian", 10), (1203, -4))

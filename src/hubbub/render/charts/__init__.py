@@ -9,6 +9,7 @@
 
 Every chart has a title and a description for screen readers, tells series apart by dashes as well as by
 colour, is light or dark as the reader prefers, and never cuts off data: axes grow to hold what they are given.
+Start with ``curves``.
 """
 
 from hubbub.render.charts import svg

@@ -4,3 +4,5 @@
 -> ``bound_contribution`` -> ``plan_question`` -> ``lower_plan``. Nothing here reads a row or charges a ledger. Used by
 ``sql`` alone; start with ``compile``, which has the passes in order.
 """
+
+__all__: list[str] = []  # for hubbub.sql alone

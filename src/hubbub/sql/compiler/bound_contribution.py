@@ -194,8 +194,8 @@ def _refuse_uncapped(dataset: Dataset) -> Unbounded:
     return Unbounded(
         "how many rows one person can have here was not declared.",
         why="Without a cap one person could move the answer without limit.",
-        fix="Declare max_rows_per_unit for the table (or connect(..., max_rows_per_unit=50)), or let "
-        "suggest_bounds estimate it privately.",
+        fix="Declare it: max_rows_per_unit=50, --max-rows 50, or in a descriptor max_rows_per_unit = 50 for the table; "
+        "or let suggest_bounds estimate it privately.",
     )
 
 

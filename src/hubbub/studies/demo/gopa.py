@@ -10,7 +10,7 @@ from hubbub.gopa import Average, BoundedNumber, Certificate, Picture, Subjects, 
 from hubbub.gopa.protocol import Party, PublicState, sign_message
 from hubbub.render import Section, short
 from hubbub.studies.demo.hospital import Hospital
-from hubbub.terms import MissingExtra
+from hubbub.terms import MissingExtra, install_command
 
 HEADING = "11. Nobody to trust, and nearly as accurate"
 TOWNS = ("Aix", "Bern", "Cork", "Derby", "Essen", "Fulda", "Genoa", "Halle")
@@ -34,7 +34,7 @@ def chapter(hospital: Hospital) -> Section:
     try:
         together = run_average()
     except MissingExtra:
-        return Section(HEADING, ("This chapter needs a package more: pip install 'hubbub[gopa]'.",))
+        return Section(HEADING, (f"This chapter needs a package more: {install_command('gopa')}.",))
     average, plan = together.average, together.average.plan
     low, high = average.interval()
     picture = Picture(together.checked)

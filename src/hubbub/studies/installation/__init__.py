@@ -1,6 +1,8 @@
-"""What is installed on this machine, for ``hubbub doctor`` and the server's page of its health.
+"""What is installed on this machine, for ``hubbub doctor``.
 
-- ``checkup``  versions, extras, programs and the random source, as text and as JSON: start reading here
+- ``checkup``  versions, extras, programs and the random source, as text and as JSON
+
+Start with ``checkup``.
 """
 
 from hubbub.studies.installation.checkup import Checkup, examine_installation

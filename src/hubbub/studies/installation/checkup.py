@@ -14,7 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hubbub.terms import HubbubError
+from hubbub import __version__
+from hubbub.terms import HubbubError, install_command
 
 if TYPE_CHECKING:
     from hubbub.render import Json
@@ -41,7 +42,7 @@ class Checkup:
         """The findings as one JSON document."""
         return {
             "kind": "doctor",
-            "hubbub": metadata.version("hubbub"),
+            "hubbub": __version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
             "dependencies": self.dependencies,
@@ -55,13 +56,13 @@ class Checkup:
     def text(self, *, emphasis: Callable[[str], str] = str) -> str:
         """The findings as lines of text; headings go through ``emphasis``."""
         lines = [
-            f"hubbub {metadata.version('hubbub')}, Python {platform.python_version()}, {platform.platform()}",
+            f"hubbub {__version__}, Python {platform.python_version()}, {platform.platform()}",
             "",
         ]
         lines += [emphasis("Dependencies"), *_format_versions(self.dependencies)]
         for extra, packages in self.extras.items():
             whole = None not in packages.values()
-            hint = "" if whole else f": pip install 'hubbub[{extra}]'"
+            hint = "" if whole else f": {install_command(extra)}"
             lines += ["", emphasis(f"Extra [{extra}]") + hint, *_format_versions(packages)]
         lines += ["", emphasis("Programs (only for tests and some engines)"), *_format_versions(self.programs)]
         source = "works" if self.random_source else "DOES NOT WORK: no noise can be drawn"

@@ -11,8 +11,10 @@
 - ``methods``          each way to publish: its privacy model, its mechanism, and the table that it makes
 - ``baseline``         the real rows that the tables are compared with
 - ``attacked``         the attacks that match
-- ``comparison``       all of it in order: start reading here
+- ``comparison``       all of it in order
 - ``report``           all of it on one page
+
+Start with ``comparison``.
 """
 
 from hubbub.studies.publication.affordable import check_affordable

@@ -6,7 +6,7 @@ For the owner of the data: the attacks read every row, and what they find speaks
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,15 @@ class TableAttack(FaceAttack):
 
     secret: float | None = None  # of the people named, the share whose sensitive value is then right
     blind: float | None = None  # and what guessing the most frequent value gets right
+    sampled: int | None = None  # how many rows the table has, if only some of them were attacked
+
+    @property
+    def headline(self) -> str:
+        """What came out, in one sentence; of a sample, it says so."""
+        if self.result is None:
+            return self.reason
+        sample = "" if self.sampled is None else f" These rows are a sample of the table's {self.sampled:,}."
+        return self.result.headline + sample
 
 
 def all_attempts(
@@ -91,6 +100,8 @@ def _attack_by_linkage(
     attempt = TableAttack.attempt(
         "Linkage", face, partial(attacks.link, shown, roll, on=known, truth=truth.tolist(), generalized=generalized)
     )
+    if attempt.result is not None and len(chosen) < released.num_rows:
+        attempt = replace(attempt, sampled=released.num_rows)
     if attempt.result is None or order.sensitive is None or order.sensitive in known:
         return attempt
     return _score_secrets(attempt, attempt.result, shown[order.sensitive], people[order.sensitive])
@@ -106,11 +117,9 @@ def _score_secrets(attempt: TableAttack, linkage: Any, shown: Any, real: Any) ->
     blind = pc.max(frequent).as_py() / max(len(real), 1)
     matches = linkage.matches
     if not matches.num_rows:
-        return TableAttack(attempt.name, attempt.face, linkage, blind=blind)
+        return replace(attempt, blind=blind)
     same = pc.equal(words[0].take(matches["released_row"]), words[1].take(matches["known_row"]))
-    return TableAttack(
-        attempt.name, attempt.face, linkage, secret=pc.mean(pc.fill_null(same, False)).as_py(), blind=blind
-    )
+    return replace(attempt, secret=pc.mean(pc.fill_null(same, False)).as_py(), blind=blind)
 
 
 def _attack_classes(

@@ -106,12 +106,10 @@ class Publication(Document):
         pictures = [_attack_section(a) for a in successes if a.outcome == "succeeded"]
         lists = {
             "What that means": _describe_attacks(self.attempts),
-            "What failed": tuple(
-                f"{a.name}, {a.face}: {a.result.headline}"
-                for a in successes
-                if a.result is not None and a.outcome == "failed"
+            "What failed": tuple(f"{a.name}, {a.face}: {a.headline}" for a in successes if a.outcome == "failed"),
+            "What does not apply": tuple(
+                f"{a.name}, {a.face}: {a.headline}" for a in self.attempts if a.result is None
             ),
-            "What does not apply": tuple(f"{a.name}, {a.face}: {a.reason}" for a in self.attempts if a.result is None),
         }
         return (summary, *pictures, *(Section(heading, words) for heading, words in lists.items() if words))
 
@@ -160,7 +158,7 @@ def _attack_section(attempt: TableAttack) -> Section:
     assert attempt.result is not None
     figure = attempt.result.figure()
     named = replace(figure, name=f"{figure.name}-{attempt.face.replace(' ', '-')}")
-    return Section(f"{attempt.name}, {attempt.face}", (attempt.result.headline,), figure=named)
+    return Section(f"{attempt.name}, {attempt.face}", (attempt.headline,), figure=named)
 
 
 def _describe_attacks(attempts: Sequence[TableAttack]) -> tuple[str, ...]:
@@ -197,4 +195,6 @@ def _attempt_json(attempt: TableAttack) -> dict[str, Json]:
         "secret_right": attempt.secret,
         "blind_guess": attempt.blind,
     }
+    if attempt.sampled is not None:
+        document["sampled_from"] = attempt.sampled
     return document if attempt.result is None else {**document, "found": attempt.result.to_json()}

@@ -1,4 +1,4 @@
-"""What was asked for."""
+"""What ``hubbub publish`` was asked for: methods, columns, privacy model and price, read before a row is."""
 
 from __future__ import annotations
 

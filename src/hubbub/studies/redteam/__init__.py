@@ -3,9 +3,11 @@
 - ``target``    who is attacked: one row per person, what outsiders may know of them, and the secret
 - ``faces``     the three ways in which the same table is handed out
 - ``attempts``  one attack on one face; what does not apply says why
-- ``attack``    all of it on one dataset: start reading here
+- ``attack``    all of it on one dataset
 - ``report``    all attempts on one page
 - ``example``   a made-up clinic, for those who bring no dataset
+
+Start with ``attack``.
 """
 
 from hubbub.studies.redteam import attempts, example, faces, target

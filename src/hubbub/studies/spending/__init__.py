@@ -2,7 +2,9 @@
 
 - ``entries``       an entry as one line or one document
 - ``budget_steps``  what each entry did to a budget
-- ``overview``      every budget of a ledger: start reading here
+- ``overview``      every budget of a ledger
+
+Start with ``overview``.
 """
 
 from hubbub.studies.spending.budget_steps import HEADER, BudgetHistory, BudgetStep

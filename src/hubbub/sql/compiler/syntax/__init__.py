@@ -3,3 +3,5 @@
 ``parse`` -> ``allow_nodes`` -> ``scopes``; ``type_scalars`` is called wherever an expression is met. Nothing here knows
 who a person is. Used by the compiler; start with ``scopes``.
 """
+
+__all__: list[str] = []  # for hubbub.sql alone
