@@ -119,7 +119,7 @@ SELECT COUNT(*) FROM drugs
 -- expected:
 -- Unbounded [P805]: how many rows one person can have here was not declared.
 --   Without a cap one person could move the answer without limit.
---   Declare max_rows_per_unit for the table (or connect(..., max_rows_per_unit=50)), or let suggest_bounds estimate it privately.
+--   Declare it: max_rows_per_unit=50, --max-rows 50, or in a descriptor max_rows_per_unit = 50 for the table; or let suggest_bounds estimate it privately.
 --   docs: errors/P805
 
 -- name: a join that multiplies by public rows

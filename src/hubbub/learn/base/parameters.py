@@ -30,7 +30,6 @@ from hubbub.terms import (
 )
 
 ONE_ROW = "Each has one row."
-ONE_OF_EACH = "One row of each is used, picked from their own rows alone."
 
 ColumnBounds: TypeAlias = Sequence[Any] | str | None  # a pair, pairs, or "private"
 

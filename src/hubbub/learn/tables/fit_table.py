@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hubbub.learn.base.fit_plan import Watch, nobody
-from hubbub.learn.base.parameters import ONE_OF_EACH, ONE_ROW, account_of
+from hubbub.learn.base.parameters import ONE_ROW, account_of
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.composition.pipeline import Pipeline
@@ -43,6 +43,7 @@ from hubbub.ledger import Account, AccountLike, Pool, fingerprint
 from hubbub.releases import plan_pool
 from hubbub.terms import EmptyInput, Guarantee, MissingParameter, Neighbours, OutOfRange, Real
 
+ONE_OF_EACH = "One row of each is used, picked from their own rows alone."
 HELD_OUT = (
     "Measured privately on rows that did not train the model: each row was held out with probability 1/5, and the "
     "noise on the score has the price of the model. No row is in both parts, so the two together cost what one does."

@@ -9,9 +9,9 @@ from typing import Any
 
 from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.explain import epsilon as explained
-from hubbub.learn.base.parameters import ONE_OF_EACH
 from hubbub.learn.stored_words import tag_of
 from hubbub.learn.tables import Category
+from hubbub.learn.tables.fit_table import ONE_OF_EACH
 from hubbub.learn.tables.table_model import TableModel
 from hubbub.render import Json, short
 from hubbub.terms import ApproximateDP, to_json
