@@ -20,6 +20,8 @@ from hubbub.learn.training.network import Floats
 from hubbub.terms import NotANumber, OutOfRange, WrongShape
 
 _LARGEST = 1e300  # a value over the norm counts as at most that
+_NUMBERS, _NO_NUMBERS = "biuf", "mMV"  # kinds of arrays
+_PLAIN = {bool, int, float, *(np.dtype(letter).type for letter in "?" + np.typecodes["AllInteger"] + "efdg")}
 
 
 def private_table(x: ArrayLike) -> Floats:
@@ -64,21 +66,27 @@ def _holds_words(values: NDArray[Any], table: Floats) -> bool:
 
 
 def numbers_of(values: ArrayLike) -> Floats:
-    """Values as doubles, NaN in the place of what is no number: each by itself."""
+    """Values as doubles, NaN in the place of what is no number: each by itself.
+
+    A date, a time or a record is no number. Objects are read in one go only if all are plain numbers by their very
+    types, of which one go makes the same doubles: else one value would decide what all others are read as.
+    """
     read = array_of(values)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # which would tell that there is an odd value
-        if read.dtype.kind in "biuf":
+        if read.dtype.kind in _NUMBERS:
             return np.array(read, dtype=np.float64, order="C")
-        with contextlib.suppress(Exception, SystemExit):  # an object may raise whatever it likes
-            if read.dtype.kind == "O":  # the same, in one go, if each of them is a number
+        if read.dtype.kind in _NO_NUMBERS:
+            return np.full(read.shape, np.nan)
+        if read.dtype.kind == "O" and set(map(type, read.flat)) <= _PLAIN:
+            with contextlib.suppress(OverflowError):  # an integer beyond doubles, which is no number by itself either
                 return np.array(read, dtype=np.float64, order="C")
         return np.vectorize(_as_number, otypes=[np.float64])(read) if read.size else np.zeros(read.shape)
 
 
 def _as_number(value: Any) -> float:
     try:
-        return float(value)
+        return np.nan if isinstance(value, np.datetime64 | np.timedelta64) else float(value)
     except (Exception, SystemExit):  # whatever it is, it is one value of one row
         return np.nan
 
