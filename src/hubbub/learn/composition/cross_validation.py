@@ -17,6 +17,7 @@ from hubbub.learn.base.parameters import account_of
 from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator
 from hubbub.learn.base.shapes import check_target, need_target, shape_of
 from hubbub.learn.base.targets import column_of, labels_of
+from hubbub.learn.composition.delegation import answers_alone
 from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, largest_affordable, stage_of
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
@@ -57,9 +58,8 @@ class Folds:
         for fold in range(self.count):
             held = folds == fold
             fitted = self.stage.fitted(self.stage.release(table[~held], labels[~held]))
-            answers = [fitted.predict(row[None])[0] for row in table[held]]  # alone: no answer depends on other rows
-            truth = labels_of(labels[held], fitted.classes_)  # -1, which no answer is, for what is no class
-            right[held] = labels_of(np.array(answers), fitted.classes_) == truth
+            answers = labels_of(answers_alone(fitted, table[held]), fitted.classes_)  # -1 where there is none
+            right[held] = (answers == labels_of(labels[held], fitted.classes_)) & (answers >= 0)
         sums = noisy_sum(fold_sums(right, folds, self.count), self.scoring)
         return np.clip(sums[: self.count] / np.maximum(sums[self.count :], 1.0), 0, 1)
 
