@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas
+import polars
+import pyarrow
 import pytest
 import torch
 
 from hubbub import learn
-from hubbub.learn.base.inputs import _PLAIN, _as_number, numbers_of, private_table
-from hubbub.learn.base.targets import targets_of
+from hubbub.learn.base.inputs import _PLAIN, _as_number, numbers_of, private_table, table_of
+from hubbub.learn.base.targets import labels_of, targets_of
 from hubbub.learn.training.column_moments import column_sums
 from hubbub.learn.training.moments import Grid, bounded_entries
+from hubbub.terms import HubbubError, NotANumber, OutOfRange
 
 
 @pytest.fixture(autouse=True)
@@ -153,3 +156,193 @@ def sums_of(rows: Any) -> Any:
     """What a scaler releases of a table, before the noise."""
     grid = Grid(20)
     return column_sums(bounded_entries(private_table(rows), np.zeros(2), np.full(2, 50.0), grid), grid)
+
+
+# ---------------------------------------------------------------- columns of Arrow, pandas and Polars
+
+ROWS = 40
+OTHER = np.linspace(-1, 1, ROWS)
+
+
+def twice(make: Callable[[list[Any]], Any], good: Any, odd: Any) -> tuple[Any, Any]:
+    """Two columns that differ in the last row."""
+    return make([good] * ROWS), make([good] * (ROWS - 1) + [odd])
+
+
+def stored(kind: Any, width: str, good: int, odd: int) -> tuple[Any, Any]:
+    """Arrow columns of what stands in memory, which Python may not be able to hold."""
+
+    def column(values: list[Any]) -> Any:
+        return pyarrow.Array.from_buffers(kind, ROWS, [None, pyarrow.py_buffer(np.array(values, width).tobytes())])
+
+    return twice(column, good, odd)
+
+
+def texts(last: bytes) -> Any:
+    """Texts of three bytes each."""
+    ends = pyarrow.py_buffer(np.arange(0, 3 * ROWS + 1, 3, dtype=np.int32).tobytes())
+    content = pyarrow.py_buffer(b"1.5" * (ROWS - 1) + last)
+    return pyarrow.Array.from_buffers(pyarrow.string(), ROWS, [None, ends, content])
+
+
+def listed(kind: Any, good: Any, odd: Any) -> tuple[Any, Any]:
+    return twice(lambda values: pyarrow.array(values, kind), good, odd)
+
+
+def coded(odd: int | None) -> Any:
+    """Categories of text."""
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * (ROWS - 1) + [odd]), texts(b"\xff.5")[-2:])
+
+
+ARROW: dict[str, tuple[Any, Any]] = {
+    "text that is no UTF-8": (texts(b"1.5"), texts(b"\xff.5")),
+    "categories of it": (coded(0), coded(1)),
+    "a time outside of the day": stored(pyarrow.time64("us"), "i8", 5, 10**15),
+    "a time of nanoseconds": stored(pyarrow.time64("ns"), "i8", 5, 86_400 * 10**9),
+    "a far day": stored(pyarrow.date32(), "i4", 5, 2**31 - 1),
+    "a far day in milliseconds": stored(pyarrow.date64(), "i8", 0, -(2**62)),
+    "a far moment": stored(pyarrow.timestamp("s"), "i8", 5, 2**62),
+    "a far moment of a zone": stored(pyarrow.timestamp("us", "Europe/Paris"), "i8", 5, 2**62),
+    "a long time": stored(pyarrow.duration("s"), "i8", 5, 2**62),
+    "a missing number": listed(pyarrow.int64(), 2**53 + 1, None),
+    "a missing half": listed(pyarrow.float16(), np.float16(0.5), None),
+    "a missing truth": listed(pyarrow.bool_(), True, None),
+    "a missing text": listed(pyarrow.large_string(), "1.5", None),
+    "a missing decimal": listed(pyarrow.decimal128(38, 2), Decimal("1.5"), None),
+    "a wide decimal": listed(pyarrow.decimal256(76, 0), Decimal(1), Decimal(10) ** 75),
+    "a list of another length": listed(pyarrow.list_(pyarrow.int64()), [1], [1, 2]),
+    "a struct": listed(pyarrow.struct({"a": pyarrow.int64()}), {"a": 1}, None),
+    "bytes": listed(pyarrow.binary(), b"1.5", b"\xff"),
+    "nothing": listed(pyarrow.null(), None, None),
+}
+
+
+def arrow_backed(column: Any) -> Any:
+    return pandas.Series(pandas.arrays.ArrowExtensionArray(pyarrow.chunked_array([column])))
+
+
+def nullable(kind: str) -> Callable[[list[Any]], Any]:
+    return lambda values: pandas.array(values, kind)
+
+
+def large_categories(values: list[Any]) -> Any:
+    return pandas.Categorical(values, categories=[2**53, 2**53 + 1])
+
+
+def periods(values: list[Any]) -> Any:
+    return pandas.arrays.PeriodArray(np.array(values, dtype=np.int64), dtype=pandas.PeriodDtype("D"))
+
+
+PANDAS: dict[str, tuple[Any, Any]] = {
+    "Int64": twice(nullable("Int64"), 2**53 + 1, None),
+    "UInt64": twice(nullable("UInt64"), 2**64 - 1, None),
+    "Float64": twice(nullable("Float64"), 1.5, None),
+    "boolean": twice(nullable("boolean"), True, None),
+    "string": twice(nullable("string"), "1.5", None),
+    "python string": twice(nullable("string[python]"), "1.5", None),
+    "str": twice(nullable("str"), "1.5", None),
+    "categories": twice(large_categories, 2**53 + 1, None),
+    "words": twice(pandas.Categorical, "a", None),
+    "periods": twice(periods, 5, 2**62),
+    "intervals": twice(pandas.arrays.IntervalArray.from_tuples, (0.0, 1.0), None),
+    "sparse": twice(pandas.arrays.SparseArray, 1.5, np.nan),
+    "zoned moments": twice(pandas.array, pandas.Timestamp("2020", tz="UTC"), pandas.NaT),
+}
+POLARS: dict[str, tuple[Any, Any, Any]] = {
+    "Int64": (polars.Int64, 2**53 + 1, None),
+    "Int128": (polars.Int128, 2**100, None),
+    "Float32": (polars.Float32, 1.5, None),
+    "Boolean": (polars.Boolean, True, None),
+    "String": (polars.String, "1.5", None),
+    "Categorical": (polars.Categorical, "1.5", "b"),
+    "Date": (polars.Date, datetime.date(2020, 1, 1), None),
+    "Duration": (polars.Duration, datetime.timedelta(1), None),
+    "Time": (polars.Time, datetime.time(1), None),
+    "Decimal": (polars.Decimal(10, 2), Decimal(1), None),
+    "Object": (polars.Object, OtherFloat(1.0), None),
+    "List": (polars.List(polars.Int64), [1], [1, 2]),
+    "Array": (polars.Array(polars.Int64, 2), [1, 2], None),
+    "Struct": (polars.Struct({"q": polars.Int64}), {"q": 1}, None),
+    "Binary": (polars.Binary, b"1.5", b"\xff"),
+    "Null": (polars.Null, None, None),
+}
+
+
+def pairs() -> Iterator[tuple[str, Any, Any]]:
+    """Columns without and with the odd value, in every container that can have it."""
+    for name, (good, odd) in ARROW.items():
+        yield f"Arrow, {name}", good, odd
+        yield f"Arrow in pieces, {name}", *(pyarrow.chunked_array([each[:7], each[7:]]) for each in (good, odd))
+        yield f"Arrow in pandas, {name}", arrow_backed(good), arrow_backed(odd)
+    for name, (clean, strange) in PANDAS.items():
+        yield f"pandas, {name}", pandas.Series(clean), pandas.Series(strange)
+    for name, (kind, value, other) in POLARS.items():
+        plain = polars.Series("b", [value] * ROWS, dtype=kind)
+        yield f"Polars, {name}", plain, polars.Series("b", [value] * (ROWS - 1) + [other], dtype=kind)
+    unreadable = (
+        polars.DataFrame(polars.from_arrow(pyarrow.table({"b": texts(last)}))) for last in (b"1.5", b"\xff.5")
+    )
+    yield "Polars, text that is no UTF-8", *(frame["b"] for frame in unreadable)
+
+
+PAIRS = {name: (good, odd) for name, good, odd in pairs()}
+
+
+def tables(column: Any) -> list[Any]:
+    """The column beside one of numbers, and alone."""
+    if isinstance(column, pandas.Series):
+        return [pandas.DataFrame({"a": OTHER, "b": column}), pandas.DataFrame({"b": column})]
+    if isinstance(column, polars.Series):
+        return [polars.DataFrame({"a": OTHER}).with_columns(column.alias("b")), column.to_frame()]
+    return [pyarrow.table({"a": OTHER, "b": column}), pyarrow.table({"b": column})]
+
+
+@pytest.mark.parametrize("case", list(PAIRS))
+def test_no_value_of_a_column_refuses_a_fit_or_changes_another_value(case: str) -> None:
+    """Neighbours: two tables that differ in one row."""
+    good, odd = PAIRS[case]
+    for plain, strange in zip(tables(good), tables(odd), strict=True):
+        try:
+            expected = private_table(plain)
+        except HubbubError as refusal:  # dates, by their type
+            with pytest.raises(type(refusal)):
+                private_table(strange)
+            continue
+        read = private_table(strange)
+        assert np.array_equal(read[:-1], expected[:-1]) and np.isfinite(read).all()
+        model = learn.StandardScaler(epsilon=1, delta=1e-6, bounds=(0, 9), rows=ROWS).fit(strange)
+        assert model.n_features_in_ == read.shape[1]
+
+
+@pytest.mark.parametrize("case", list(PAIRS))
+def test_no_label_of_a_column_changes_the_labels_of_others(case: str) -> None:
+    good, odd = PAIRS[case]
+    for classes in (np.array([2**53, 2**53 + 1]), np.array([0.0, 2.0**53]), np.array(["1.5", "a"]), np.array([0, 1])):
+        expected, read = labels_of(good, classes), labels_of(odd, classes)
+        assert np.array_equal(read[:-1], expected[:-1])
+        assert np.array_equal(targets_of(good, (0, 9), ROWS)[:-1], targets_of(odd, (0, 9), ROWS)[:-1])
+    rows = np.linspace(-1, 1, ROWS)[:, None]
+    settings: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "rows": ROWS, "norm": 1.0, "max_iter": 2}
+    learn.LogisticRegression(classes=[0, 1], **settings).fit(rows, odd)
+
+
+def test_numbers_of_a_column_are_read_as_those_of_an_array() -> None:
+    whole = np.array([2**53 + 1, -(2**63), 2**63 - 1, 0])
+    for column in (
+        pyarrow.array(whole),
+        polars.Series(whole),
+        pandas.Series(whole, dtype="Int64"),
+        pandas.Series(whole),
+    ):
+        table = pyarrow.table({"a": column}) if isinstance(column, pyarrow.Array) else column.to_frame()
+        for read in (private_table, table_of):
+            assert read(table)[:, 0].tolist() == whole.astype(np.float64).tolist()
+    with pytest.raises(OutOfRange):
+        table_of(pyarrow.table({"a": [1, None]}))
+    with pytest.raises(NotANumber):
+        table_of(pyarrow.table({"a": [1, 2], "b": ["x", "y"]}))
+
+
+def test_texts_of_numpy_with_a_missing_one_are_labels_each_by_itself() -> None:
+    kind = np.dtypes.StringDType(na_object=None)
+    assert labels_of(np.array(["a", "b", None], dtype=kind), np.array(["a", "b"])).tolist() == [0, 1, -1]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from hubbub.learn.base.containers import columns_in, exact_values, is_column
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, WrongShape
 
 _NO_NUMBERS = {"c": "Complex data not supported", "M": "dates", "m": "times", "V": "records"}
@@ -74,13 +75,21 @@ def array_of(values: ArrayLike | None, *, name: str = "X") -> NDArray[Any]:
     """A plain array. A list becomes one of objects: else one odd value would change the type of all."""
     refuse_masked(values, name=name)
     given: Any = values
+    try:
+        columns = columns_in(given)
+        if columns is not None:
+            return np.stack([np.asarray(exact_values(each), dtype=object) for each in columns], axis=1)
+        return exact_values(given) if is_column(given) else _array_of_others(given)
+    except (Exception, SystemExit):  # an object in a list may raise whatever it likes
+        raise _ragged_table(name) from None
+
+
+def _array_of_others(given: Any) -> NDArray[Any]:
     if hasattr(given, "detach") and hasattr(given, "numpy"):  # a tensor, which may have a gradient
         given = given.detach().cpu().double().numpy()
     plain = not hasattr(given, "dtype") and not hasattr(given, "__array__")
-    try:
-        return np.asarray(given, dtype=object if plain else None).view(np.ndarray)
-    except (Exception, SystemExit):  # an object in a list may raise whatever it likes
-        raise _ragged_table(name) from None
+    array = np.asarray(given, dtype=object if plain else None).view(np.ndarray)
+    return array.astype(object) if array.dtype.kind == "T" else array  # of which a missing one cannot be compared
 
 
 def column_listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
@@ -149,7 +158,7 @@ def _read_shape(x: Any, name: str) -> tuple[int, ...]:
         width = _common_width(x)
         shape = (len(x), width) if width >= 0 else (len(x),)
     if shape is None:
-        shape = array_of(x, name=name).shape
+        shape = (len(x),) if is_column(x) else array_of(x, name=name).shape
     try:
         return tuple(int(length) for length in shape)
     except TypeError:
