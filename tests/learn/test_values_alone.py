@@ -18,7 +18,7 @@ import torch
 
 from hubbub import learn
 from hubbub.learn.base.inputs import _PLAIN, _as_number, numbers_of, private_table, table_of
-from hubbub.learn.base.targets import labels_of, targets_of
+from hubbub.learn.base.targets import classes_of, labels_of, targets_of
 from hubbub.learn.training.column_moments import column_sums
 from hubbub.learn.training.moments import Grid, bounded_entries
 from hubbub.terms import HubbubError, NotANumber, OutOfRange
@@ -324,6 +324,33 @@ def test_no_label_of_a_column_changes_the_labels_of_others(case: str) -> None:
     rows = np.linspace(-1, 1, ROWS)[:, None]
     settings: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "rows": ROWS, "norm": 1.0, "max_iter": 2}
     learn.LogisticRegression(classes=[0, 1], **settings).fit(rows, odd)
+
+
+MAKERS: dict[str, Any] = {
+    "polars": lambda values: polars.Series(values, dtype=polars.Int64),
+    "arrow": lambda values: pyarrow.array(values, pyarrow.int64()),
+    "arrow in pieces": lambda values: pyarrow.chunked_array([pyarrow.array(values, pyarrow.int64())]),
+    "Int64": lambda values: pandas.Series(values, dtype="Int64"),
+    "an array of Int64": lambda values: pandas.array(values, dtype="Int64"),
+    "int64[pyarrow]": lambda values: pandas.Series(values, dtype="int64[pyarrow]"),
+    "Categorical": lambda values: pandas.Series(large_categories(values)),
+    "its array": large_categories,
+}
+
+
+@pytest.mark.parametrize("name", list(MAKERS))
+def test_a_missing_label_makes_no_other_class_of_large_labels(name: str) -> None:
+    """Beyond 2^53 the labels of everybody were rounded as soon as one was missing."""
+    classes = np.array([2**53, 2**53 + 1])
+    for last in (2**53, None):
+        assert labels_of(MAKERS[name]([2**53 + 1] * 3 + [last]), classes)[:3].tolist() == [1, 1, 1]
+    assert labels_of(MAKERS[name]([2**53, None]), classes).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("name", list(MAKERS))
+def test_classes_that_count_as_public_have_the_type_of_the_column(name: str) -> None:
+    found = classes_of(MAKERS[name]([2**53, 2**53 + 1, 2**53]))
+    assert found.dtype == np.int64 and found.tolist() == [2**53, 2**53 + 1]
 
 
 def test_numbers_of_a_column_are_read_as_those_of_an_array() -> None:
