@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from hubbub import noise
 from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
-from hubbub.learn.base.parameters import account_of
+from hubbub.learn.base.parameters import account_of, exact_price
 from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator
 from hubbub.learn.base.shapes import check_target, need_target, shape_of
 from hubbub.learn.base.targets import column_of, labels_of
@@ -31,8 +31,6 @@ from hubbub.terms import (
     Real,
     Repeat,
     Unit,
-    fraction_of,
-    positive,
     root_of,
     whole,
 )
@@ -113,7 +111,7 @@ def cross_val_score(
             fix="Use public rows for the score of a regressor.",
         )
     paying = account_of(account, population)
-    price = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
+    price = exact_price(epsilon, delta)
     plan = _plan_folds(
         estimator, X, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
     )
