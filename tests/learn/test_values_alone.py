@@ -15,10 +15,14 @@ import polars
 import pyarrow
 import pytest
 import torch
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import StandardScaler as Plain
 
 from hubbub import learn
 from hubbub.learn.base.inputs import _PLAIN, _as_number, numbers_of, private_table, table_of
+from hubbub.learn.base.shapes import shape_of, with_width
 from hubbub.learn.base.targets import classes_of, labels_of, targets_of
+from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.training.column_moments import column_sums
 from hubbub.learn.training.moments import Grid, bounded_entries
 from hubbub.terms import HubbubError, NotANumber, OutOfRange
@@ -373,3 +377,43 @@ def test_numbers_of_a_column_are_read_as_those_of_an_array() -> None:
 def test_texts_of_numpy_with_a_missing_one_are_labels_each_by_itself() -> None:
     kind = np.dtypes.StringDType(na_object=None)
     assert labels_of(np.array(["a", "b", None], dtype=kind), np.array(["a", "b"])).tolist() == [0, 1, -1]
+
+
+# ---------------------------------------------------------------- the width of a list
+
+PRICED: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "rows": 6}
+DECLARED: dict[str, Any] = {
+    "bounds": lambda: learn.StandardScaler(bounds=[(0, 1), (0, 1)], **PRICED),
+    "bins": lambda: learn.AdditiveTreesClassifier(bounds=(0, 1), bins=[2, 3], classes=[0, 1], rounds=2, **PRICED),
+    "a first step": lambda: learn.Pipeline([learn.StandardScaler(bounds=[(0, 1)] * 2), learn.PCA(norm=1.0)], **PRICED),
+    "a public step": lambda: learn.Pipeline([FrozenEstimator(Plain().fit(np.eye(2))), learn.PCA(norm=1.0)], **PRICED),
+    "an estimator inside": lambda: WithHeldOutScore(
+        learn.GaussianNB(bounds=[(0, 1), (0, 1)], classes=[0, 1]), **PRICED
+    ),
+    "validation rows": lambda: learn.PrivateSearch(
+        learn.Ridge(norm=1.0, target_bounds=(0, 1)), [{"alpha": 1}], validation=([[0, 1]], [1]), trials=2, **PRICED
+    ),
+    "public rows": lambda: learn.PATEClassifier(public=np.eye(2), teachers=2, classes=[0, 1], **PRICED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", list(DECLARED))
+def test_no_row_of_a_list_decides_how_wide_it_is_where_that_is_declared(case: str) -> None:
+    """Neighbours at a tie: with one row more, most rows are of another length."""
+    two, three = [0.5, 0.25], [0.5, 0.25, 1.0]
+    for rows in ([two, three], [two] * 3 + [three] * 3, [two] * 2 + [three] * 3, [two, three, None, 5, "ab", 7]):
+        model = DECLARED[case]().fit(rows, [0, 1, 0, 1, 0, 1][: len(rows)])
+        assert model.n_features_in_ == 2
+
+
+def test_rows_of_another_length_than_the_declared_one_are_missing() -> None:
+    rows = with_width([[1.0, 2.0], [1.0], None, [3.0, 4.0, 5.0]], 2)
+    assert shape_of(rows) == (4, 2)
+    assert private_table(rows).tolist() == [[1, 2], [0, 0], [0, 0], [0, 0]]
+    assert with_width(np.eye(2), 3).shape == (2, 2)  # an array has its own shape, and is refused by it
+
+
+def test_folds_take_the_declared_width_too() -> None:
+    rows, labels = [[0.5, 0.25]] * 3 + [[0.5, 0.25, 1.0]] * 3, [0, 1] * 3
+    naive = learn.GaussianNB(bounds=[(0, 1), (0, 1)], classes=[0, 1])
+    assert learn.cross_val_score(naive, rows, labels, epsilon=1, delta=1e-6, cv=2).shape == (2,)

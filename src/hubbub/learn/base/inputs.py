@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubbub.learn.base.containers import columns_in, number_values, side_by_side
 from hubbub.learn.base.fit_plan import FitFacts, RowCount
-from hubbub.learn.base.shapes import array_of, check_rows, rows_listed
+from hubbub.learn.base.shapes import ListedRows, array_of, check_rows, rows_listed
 from hubbub.learn.training.network import Floats
 from hubbub.terms import NotANumber, OutOfRange, WrongShape
 
@@ -28,7 +28,7 @@ _PLAIN = {bool, int, float, *(np.dtype(letter).type for letter in "?" + np.typec
 def private_table(x: ArrayLike) -> Floats:
     """A table as doubles, 0 where there is no finite number. Nothing about a value raises or warns."""
     check_rows(x)
-    cells = [rows_listed(x)] if isinstance(x, list | tuple) else _cells_of(x, "X")
+    cells = [rows_listed(x)] if isinstance(x, list | tuple | ListedRows) else _cells_of(x, "X")
     return np.nan_to_num(_numbers_in(cells), copy=False, nan=0.0, posinf=0.0, neginf=0.0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -156,6 +156,18 @@ def is_private(given: object, *, name: str, else_: str, example: str) -> bool:
             fix=f'Write {example} or {name}="private".',
         )
     return True
+
+
+def declared_columns(estimator: object) -> int | None:
+    """For how many columns something is declared one by one (``bounds=``, ``bins=``); None if for none."""
+    bounds, bins = (getattr(estimator, name, None) for name in ("bounds", "bins"))
+    if _is_list(bounds) and np.ndim(bounds[0]) > 0:
+        return len(bounds)
+    return len(bins) if _is_list(bins) else None
+
+
+def _is_list(given: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and len(given) > 0
 
 
 def bounds_of(estimator: HasBounds, columns: int) -> tuple[Floats, Floats]:

@@ -2,7 +2,8 @@
 
 A refusal here never depends on a value. What may be wrong with values (missing, infinite, no number at all) is no
 reason to refuse: ``inputs`` says what such values count as. A list has as many rows as entries, each of one person: y
-is never more than that, and X is as wide as most of its rows. A row of another length is one that is missing.
+is never more than that, and X is as wide as was declared, or as most of its rows, which counts as public. A row of
+another length is one that is missing.
 """
 
 from __future__ import annotations
@@ -100,9 +101,30 @@ def column_listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
     return column
 
 
-def rows_listed(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
-    """A list of rows as a table of objects, as wide as most of them; None throughout in a row that is not."""
-    width = max(_common_width(rows), 0)
+@dataclass(frozen=True, slots=True)
+class ListedRows:
+    """A list of rows whose width was declared: no row decides it."""
+
+    rows: list[Any] | tuple[Any, ...]
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As many rows as entries, each as wide as was declared."""
+        return len(self.rows), self.width
+
+
+def with_width(x: ArrayLike, width: int | None) -> ArrayLike:
+    """A list of rows with the width that was declared; anything else as it is."""
+    if width is None or not isinstance(x, list | tuple):
+        return x
+    return ListedRows(x, width)  # type: ignore[return-value]
+
+
+def rows_listed(given: list[Any] | tuple[Any, ...] | ListedRows) -> NDArray[Any]:
+    """Rows as a table of objects, as wide as was declared or as most are; None throughout in a row that is not."""
+    rows = given.rows if isinstance(given, ListedRows) else given
+    width = given.width if isinstance(given, ListedRows) else max(_common_width(rows), 0)
     table = np.empty((len(rows), width), dtype=object)
     for place, row in enumerate(rows):
         if _row_length(row) == width:
@@ -150,6 +172,12 @@ def shape_of(x: ArrayLike, *, empty: bool = False, name: str = "X") -> tuple[int
             fix="Give a table with at least one row and one column.",
         )
     return shape[0], shape[1]
+
+
+def width_of_rows(x: ArrayLike | None) -> int | None:
+    """How many columns a table has, if it is one."""
+    shape = (len(x), _common_width(x)) if isinstance(x, list | tuple) else getattr(x, "shape", ())
+    return int(shape[1]) if len(shape) == 2 and shape[1] > 0 else None
 
 
 def _read_shape(x: Any, name: str) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
 from hubbub.learn.base.parameters import account_of, exact_price
 from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator
-from hubbub.learn.base.shapes import check_target, need_target, shape_of
+from hubbub.learn.base.shapes import check_target, need_target, shape_of, with_width
 from hubbub.learn.base.targets import column_of, labels_of
 from hubbub.learn.composition.delegation import answers_alone
 from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, largest_affordable, stage_of
@@ -110,10 +110,11 @@ def cross_val_score(
             why="Scores are shares of rows that are predicted rightly.",
             fix="Use public rows for the score of a regressor.",
         )
+    table = with_width(X, estimator._declared_width())
     paying = account_of(account, population)
     price = exact_price(epsilon, delta)
     plan = _plan_folds(
-        estimator, X, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
+        estimator, table, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
     )
     facts = job_facts(
         plan.event,
@@ -124,7 +125,7 @@ def cross_val_score(
         identity={"stage": plan.stage.identity, "cv": plan.count},
         title="cross-validate",
     )
-    return release_fit(FitJob(facts, lambda: plan.scores(X, y)), paying)[0]
+    return release_fit(FitJob(facts, lambda: plan.scores(table, y)), paying)[0]
 
 
 def _plan_folds(

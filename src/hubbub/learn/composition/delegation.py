@@ -34,6 +34,9 @@ class Delegating(PrivateEstimator):
         """The estimator inside, fitted if this one is."""
         raise NotImplementedError  # pragma: no cover
 
+    def _declared_width(self) -> int | None:
+        return self._inner()._declared_width() if isinstance(self._inner(), PrivateEstimator) else None
+
     def _entering(self, X: ArrayLike) -> ArrayLike:
         """What enters the estimator inside."""
         return X

@@ -125,6 +125,10 @@ class Pipeline(Delegating):
 
     # ------------------------------------------------------------ fitting
 
+    def _declared_width(self) -> int | None:
+        first = self.steps[0] if len(self.steps) else None
+        return first._declared_width() if is_private(first) else getattr(first, "n_features_in_", None)
+
     def _plan(self, facts: FitFacts) -> FitPlan:
         if facts.private_rows:
             return plan_with_count(facts, self._plan_rows, rest=lambda plan, facts: None)
