@@ -89,12 +89,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             title=f"{self._job} {type(self).__name__}",
         )
         values, receipt = release_fit(job, account)
-        return self._learn(plan, values, receipt, columns)
+        before = dict(vars(self))
+        try:
+            return self._learn(plan, values, receipt, columns)
+        except BaseException:  # the old model stays whole
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
-        """Set what was learned, from the released numbers alone."""
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(plan.learned(values) | vars(columns))
+        """Set what was learned, from the released numbers alone; nothing of an earlier fit stays."""
+        learned = plan.learned(values) | vars(columns)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        vars(self).update(learned)
         self.event_, self.guarantee_, self.receipt_ = plan.event, plan.guarantee, receipt
         return self
 
