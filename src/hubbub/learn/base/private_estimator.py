@@ -89,12 +89,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             title=f"{self._job} {type(self).__name__}",
         )
         values, receipt = release_fit(job, account)
-        before = dict(vars(self))
+        before = self.__dict__.copy()
         try:
             return self._learn(plan, values, receipt, columns)
         except BaseException:  # the old model stays whole
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
@@ -102,7 +102,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         learned = plan.learned(values) | vars(columns)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        vars(self).update(learned)
+        self.__dict__.update(learned)
         self.event_, self.guarantee_, self.receipt_ = plan.event, plan.guarantee, receipt
         return self
 

@@ -176,7 +176,9 @@ def shape_of(x: ArrayLike, *, empty: bool = False, name: str = "X") -> tuple[int
 
 def width_of_rows(x: ArrayLike | None) -> int | None:
     """How many columns a table has, if it is one."""
-    shape = (len(x), _common_width(x)) if isinstance(x, list | tuple) else getattr(x, "shape", ())
+    given: Any = x
+    shape: tuple[int, ...] = (len(given), _common_width(given)) if isinstance(x, list | tuple) else ()
+    shape = shape or tuple(getattr(x, "shape", ()))
     return int(shape[1]) if len(shape) == 2 and shape[1] > 0 else None
 
 

@@ -126,7 +126,7 @@ class Pipeline(Delegating):
     # ------------------------------------------------------------ fitting
 
     def _declared_width(self) -> int | None:
-        first = self.steps[0] if len(self.steps) else None
+        first: Any = self.steps[0] if len(self.steps) else None
         return first._declared_width() if is_private(first) else getattr(first, "n_features_in_", None)
 
     def _plan(self, facts: FitFacts) -> FitPlan:
