@@ -23,9 +23,12 @@ from hubbub.learn.base.inputs import _PLAIN, _as_number, numbers_of, private_tab
 from hubbub.learn.base.shapes import shape_of, with_width
 from hubbub.learn.base.targets import classes_of, labels_of, targets_of
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
+from hubbub.learn.pate.votes import _unit_numbers
+from hubbub.learn.tables.features import Category, NumberFeature, codes_of
+from hubbub.learn.torch import PrivateTrainer
 from hubbub.learn.training.column_moments import column_sums
 from hubbub.learn.training.moments import Grid, bounded_entries
-from hubbub.terms import HubbubError, NotANumber, OutOfRange
+from hubbub.terms import HubbubError, NotANumber, OutOfRange, WrongShape
 
 
 @pytest.fixture(autouse=True)
@@ -417,3 +420,43 @@ def test_folds_take_the_declared_width_too() -> None:
     rows, labels = [[0.5, 0.25]] * 3 + [[0.5, 0.25, 1.0]] * 3, [0, 1] * 3
     naive = learn.GaussianNB(bounds=[(0, 1), (0, 1)], classes=[0, 1])
     assert learn.cross_val_score(naive, rows, labels, epsilon=1, delta=1e-6, cv=2).shape == (2,)
+
+
+# ---------------------------------------------------------------- other ways in
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name not in ("Categorical", "its array")])
+def test_a_missing_unit_makes_no_one_unit_of_two_others(name: str) -> None:
+    """Beyond 2^53 the names of all units were rounded as soon as one was missing."""
+    groups = [2**53, 2**53 + 1, 2**53, 7]
+    numbers = [_unit_numbers(MAKERS[name]([*groups[:-1], last]), 4)[:3].tolist() for last in (7, None)]
+    assert numbers == [[0, 1, 0]] * 2
+
+
+def test_no_unit_fails_by_its_name() -> None:
+    for good, odd in PAIRS.values():
+        assert np.array_equal(_unit_numbers(good, ROWS)[:-1], _unit_numbers(odd, ROWS)[:-1])
+
+
+@pytest.mark.parametrize("case", list(PAIRS))
+def test_no_cell_of_a_named_column_changes_another(case: str) -> None:
+    good, odd = PAIRS[case]
+    columns = [NumberFeature("b", 0, 9), Category("b", ("1.5", "a", "true"))]
+    expected, read = (codes_of({"b": column}, columns) for column in (good, odd))
+    assert np.array_equal(read[:-1], expected[:-1])
+
+
+def test_networks_take_no_list_whose_type_a_value_would_decide() -> None:
+    settings: dict[str, Any] = {"epsilon": 1, "delta": 1e-5, "max_iter": 1, "classes": 2, "rows": 4}
+    rows, labels = np.zeros((4, 2), dtype=np.float32), np.array([0, 1, 0, 1])
+    refused = {
+        "a list": ([[0.0, 1.0]] * 4, labels),
+        "labels in a list": (rows, [0, 1, 0, 1]),
+        "nullable labels": (rows, pandas.Series([0, 1, 0, None], dtype="Int64")),
+        "nullable labels, all there": (rows, pandas.Series([0, 1, 0, 1], dtype="Int64")),
+        "labels of Arrow": (rows, pyarrow.array([0, 1, 0, None])),
+    }
+    for case, (x, y) in refused.items():
+        trainer = PrivateTrainer(torch.nn.Linear(2, 2), torch.nn.functional.cross_entropy, **settings)
+        with pytest.raises(WrongShape, match="arrays of numbers"):
+            pytest.fail(f"{case}: {trainer.fit(x, y)}")

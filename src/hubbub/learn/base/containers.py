@@ -47,6 +47,12 @@ def exact_values(column: Any) -> NDArray[Any]:
     return _pandas_values(column)
 
 
+def object_values(column: Any) -> NDArray[Any]:
+    """A column as Python objects, as its library has them."""
+    typed = isinstance(getattr(column, "dtype", None), np.dtype)
+    return np.asarray(column, dtype=object) if typed else exact_values(column)
+
+
 def number_values(column: Any) -> NDArray[Any]:
     """The same, but numbers are doubles in one step, NaN where one is missing."""
     if _comes_from("polars", column):
