@@ -1,7 +1,8 @@
 """The build hook: compiles GOPA's accelerator, one C file, when the package is built or installed.
 
-Without a compiler, or where it fails, the wheel is pure and libsodium does the work alone. The library has the hash of
-its source in its name, so one that was built from another source is never loaded. ``CC`` names another compiler.
+Without a compiler, or where it fails, the wheel is pure and libsodium does the work alone. The library has the hashes
+of its source and of its own bytes in its name, so one that was built from another source, or is damaged, is never
+loaded. ``CC`` names another compiler.
 """
 
 from __future__ import annotations
@@ -52,7 +53,6 @@ class CustomBuildHook(BuildHookInterface[Any]):
 def compile_accelerator(native: Path, target: Path) -> Path | None:
     """The library in the target folder, or None where it cannot be compiled."""
     source = native / "ristretto255.c"
-    library = target / f"ristretto255-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}.so"
     compiler = (
         shlex.split(os.environ.get("CC", ""))
         or [path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))][:1]
@@ -60,14 +60,19 @@ def compile_accelerator(native: Path, target: Path) -> Path | None:
     if not compiler:
         return None
     with tempfile.TemporaryDirectory(dir=target) as folder:
-        unfinished = Path(folder) / library.name
+        unfinished = Path(folder) / "unfinished.so"
         try:
             command = [*compiler, *FLAGS, "-o", str(unfinished), str(source)]
             subprocess.run(command, check=True, capture_output=True, timeout=300)
-            unfinished.replace(library)  # nobody ever loads half a file
+            library = target / f"{source.stem}-{_digest(source)[:16]}-{_digest(unfinished)[:32]}.so"
+            unfinished.replace(library)
         except (OSError, subprocess.SubprocessError):
             return None
     return library
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def platform_tag() -> str:

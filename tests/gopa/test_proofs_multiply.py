@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -178,8 +179,47 @@ def test_code_that_gives_other_sums_is_not_used(fresh: Path, right: str, wrong: 
 
 
 def test_a_file_that_is_no_library_is_not_used(fresh: Path) -> None:
-    accelerator.library_path().write_bytes(b"half a file")
+    content = b"half a file"
+    of_source, of_content = (hashlib.sha256(each).hexdigest() for each in (fresh.read_bytes(), content))
+    fresh.with_name(f"{fresh.stem}-{of_source[:16]}-{of_content[:32]}.so").write_bytes(content)
+    assert accelerator.library_path() is not None
     assert native() is None
+
+
+LOAD = """
+import sys
+from pathlib import Path
+from hubbub.gopa.crypto import accelerator, multi_scalar, ristretto
+accelerator.SOURCE = Path(sys.argv[1])
+assert multi_scalar.combine([2], [ristretto.G]) == ristretto.base(2)
+print(multi_scalar.accelerator())
+"""
+
+
+def load_in_a_process(source: Path) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != accelerator.SWITCH}
+    process = subprocess.run(
+        [sys.executable, "-c", LOAD, str(source)], capture_output=True, text=True, check=False, env=environment
+    )
+    assert process.returncode == 0, process.returncode  # -7 is SIGBUS
+    return process.stdout.strip()
+
+
+@needs_compiler
+def test_a_library_that_is_not_whole_is_not_loaded_and_ends_no_process(fresh: Path) -> None:
+    library = build_from(fresh)
+    assert library is not None
+    whole = library.read_bytes()
+    assert load_in_a_process(fresh) == f"C ({library.name})"
+    for length in (0, 64, 500, 4096, len(whole) // 2, len(whole) - 4096, len(whole) - 1):
+        library.write_bytes(whole[:length])
+        assert load_in_a_process(fresh) == "None", length
+    for changed in (whole + b"x", whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:]):
+        library.write_bytes(changed)
+        assert load_in_a_process(fresh) == "None"
+    library.write_bytes(whole)
+    library.rename(fresh.with_name(f"{library.stem.rpartition('-')[0]}.so"))  # without the second hash, as before
+    assert load_in_a_process(fresh) == "None"
 
 
 def test_it_can_be_switched_off() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import FunctionTransformer
 
 from hubbub.accounting import epsilon
-from hubbub.learn import LinearRegression, LogisticRegression
+from hubbub.learn import PCA, CentreScaler, LinearRegression, LogisticRegression, Pipeline, Ridge
+from hubbub.learn.composition.delegation import answers_alone
 from hubbub.learn.composition.held_out_score import ModelScore, WithHeldOutScore, noisy_misses, public_score, row_errors
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
@@ -81,7 +84,73 @@ def test_a_row_is_asked_alone() -> None:
         def predict(self, X: Any) -> Any:
             return np.full(len(X), int(len(X) > 1))  # another answer in company
 
-    assert row_errors(Odd(), np.zeros((5, 2)), np.zeros(5)).tolist() == [0.0] * 5
+    odd: Any = Odd()
+    assert row_errors(odd, answers_alone(odd, np.zeros((5, 2))), np.zeros(5)).tolist() == [0.0] * 5
+
+
+# ---------------------------------------------------------------- rows that make a model fail
+
+
+def strict(rows: Any) -> Any:
+    """A public step that raises, ends the program or warns for some rows, and quotes them."""
+    if (rows < -9).any():
+        raise SystemExit(f"what a value: {rows.min()}")
+    if (rows < -7).any():
+        raise ValueError(f"what a value: {rows.min()}")
+    if (rows < -5).any():
+        warnings.warn(f"what a value: {rows.min()}", stacklevel=1)
+    return rows
+
+
+INSIDE: dict[str, Any] = {
+    "a public step": lambda: [FunctionTransformer(strict), LogisticRegression(norm=1.0, classes=[0, 1])],
+    "a projection": lambda: [PCA(norm=1.0), LogisticRegression(norm=1.0, classes=[0, 1])],
+    "a centre": lambda: [CentreScaler(norm=0.1), LogisticRegression(norm=1.0, classes=[0, 1])],
+    "a regressor": lambda: [FunctionTransformer(strict), Ridge(norm=1.0, target_bounds=(0, 1))],
+}
+ODD_ROWS = [[-10.0, 0], [-8.125, 0], [-6.0, 0], [1.7e308, 1.7e308], [1.7e308, -1.7e308], [5e-324, -0.0]]
+
+
+@pytest.mark.parametrize("case", list(INSIDE))
+def test_an_odd_held_out_row_moves_the_score_by_its_own_error_alone(case: str) -> None:
+    """Neighbours: some rows, and the same with one that makes the model raise or warn."""
+    X, y = np.random.default_rng(1).uniform(-1, 1, (60, 2)), np.arange(61) % 2
+    model = Pipeline(INSIDE[case](), epsilon=5, delta=1e-6, rows=60).fit(X, y[:60])
+    without = row_errors(model, answers_alone(model, X), y[:60])
+    for row in ODD_ROWS:
+        with_one = row_errors(model, answers_alone(model, np.vstack([X, [row]])), y)
+        assert np.array_equal(with_one[:-1], without) and 0 <= with_one[-1] <= 1
+
+
+@pytest.mark.parametrize("case", list(INSIDE))
+def test_no_held_out_row_makes_a_fit_fail_or_warn(case: str) -> None:
+    X, y = np.random.default_rng(1).uniform(-1, 1, (30, 2)), np.arange(30) % 2
+    for place, row in enumerate(ODD_ROWS):
+        X[place] = row
+    for _ in range(3):
+        inside = Pipeline(INSIDE[case]())
+        WithHeldOutScore(inside, epsilon=5, delta=1e-6, rows=30, share=0.9).fit(X, y)
+
+
+def test_a_row_without_an_answer_is_missed_also_if_its_label_is_no_class() -> None:
+    class Fails:
+        classes_ = np.array([0, 1])
+
+        def predict(self, X: Any) -> Any:
+            raise ValueError(X)
+
+    fails: Any = Fails()
+    assert answers_alone(fails, np.zeros((3, 2))) == [None] * 3
+    assert row_errors(fails, [None, 0, np.int64(1), 0], [7, 7, 1, 1]).tolist() == [1, 1, 0, 1]
+    fails.target_bounds_ = (0.0, 1.0)
+    assert row_errors(fails, [None, 0.5, 0.25], [0.5, 0.5, 0.5]).tolist() == [1, 0, 0.25]
+
+
+def test_public_rows_are_asked_strictly() -> None:
+    X, y = np.random.default_rng(1).uniform(-1, 1, (60, 2)), np.arange(60) % 2
+    model = Pipeline(INSIDE["a public step"](), epsilon=5, delta=1e-6, rows=60).fit(X, y)
+    with pytest.raises(ValueError, match="what a value"):
+        public_score(model, np.array([[-8.0, 0.0]]), [0])
 
 
 def test_intervals_widen_with_noise_and_stay_in_range() -> None:

@@ -26,7 +26,7 @@ def test_an_odd_target_counts_as_the_middle_where_rows_are_declared(odd: object)
 
 
 def test_bounds_that_are_one_number_in_doubles_are_refused() -> None:
-    with pytest.raises(OutOfRange, match="half of the distance"):
+    with pytest.raises(OutOfRange, match="bounds is too small for a double"):
         StandardScaler(epsilon=1, delta=1e-5, bounds=(0, 5e-324)).fit(np.zeros((5, 1)))
 
 

@@ -1,8 +1,10 @@
 """The C code of ``native/``: compiled when the package was built, compared with libsodium, then trusted.
 
-``hatch_build.py`` compiles it; nothing is compiled when the package is used. The library bears the hash of its source
-in its name, so one of another source is not loaded. Where anything is not as it should be (built without a compiler,
-another machine, another result than libsodium's), there is no accelerator, and libsodium does the work alone.
+``hatch_build.py`` compiles it; nothing is compiled when the package is used. The library bears two hashes in its name,
+of its source and of its own bytes, so one of another source is not loaded, nor one that is not whole: half a library
+would end the process at the first page that is missing. Where anything is not as it should be (built without a
+compiler, another machine, a damaged file, another result than libsodium's), there is no accelerator, and libsodium
+does the work alone.
 """
 
 from __future__ import annotations
@@ -79,16 +81,21 @@ def native() -> Native | None:
     if os.environ.get(SWITCH, "").lower() == "off":
         return None
     try:
-        library = Native(library_path())
-    except (OSError, AttributeError):  # there is none, it is another machine's, or it is no such library
+        path = library_path()
+        library = None if path is None else Native(path)
+    except (OSError, AttributeError):  # it cannot be read, it is another machine's, or it is no such library
         return None
-    return library if _agrees_with_libsodium(library) else None
+    return library if library is not None and _agrees_with_libsodium(library) else None
 
 
-def library_path() -> Path:
-    """Where the library of this very source lies, if it was built."""
-    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
-    return SOURCE.with_name(f"{SOURCE.stem}-{digest}.so")
+def library_path() -> Path | None:
+    """Where the library of this very source lies, whole as it was built; None if there is none."""
+    built = SOURCE.parent.glob(f"{SOURCE.stem}-{_digest(SOURCE)[:16]}-*.so")
+    return next((path for path in sorted(built) if path.stem.rpartition("-")[2] == _digest(path)[:32]), None)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _agrees_with_libsodium(library: Native) -> bool:

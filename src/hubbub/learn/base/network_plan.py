@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan, RowCount, Watch, Watcher, nobody
 from hubbub.learn.base.inputs import private_table, refuse_more_rows, scale_rows
+from hubbub.learn.base.parameters import positive_double
 from hubbub.learn.base.private_count import plan_with_count
 from hubbub.learn.base.targets import Target
 from hubbub.learn.stored_words import stored_fields
@@ -20,7 +21,7 @@ from hubbub.learn.training.network import Examples, Floats, Network
 from hubbub.learn.training.noisy_descent import Descent, train
 from hubbub.learn.training.recipes import Recipe, TrainingFacts
 from hubbub.learn.training.sampling import FixedBatch, Sampling, most_rows, sampling_of
-from hubbub.terms import Event, Guarantee, OutOfRange, Real, Repeat, TooLarge, positive, whole
+from hubbub.terms import Event, Guarantee, OutOfRange, Real, Repeat, TooLarge, whole
 
 
 class TrainingParameters(Protocol):
@@ -128,8 +129,8 @@ def _given_recipe(given: TrainingParameters) -> dict[str, float | None]:
     return {
         "steps": None if given.max_iter is None else whole(given.max_iter, name="max_iter"),
         "batch": None if given.batch_size is None else whole(given.batch_size, name="batch_size"),
-        "clip": None if given.clip is None else float(positive(given.clip, name="clip")),
-        "rate": None if given.learning_rate is None else float(positive(given.learning_rate, name="learning_rate")),
+        "clip": None if given.clip is None else positive_double(given.clip, name="clip"),
+        "rate": None if given.learning_rate is None else positive_double(given.learning_rate, name="learning_rate"),
     }
 
 

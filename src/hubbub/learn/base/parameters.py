@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +31,7 @@ from hubbub.terms import (
 )
 
 ONE_ROW = "Each has one row."
+_LEAST, _MOST = Fraction(1, 10**150), Fraction(10**150)  # squares of these are doubles, too
 
 ColumnBounds: TypeAlias = Sequence[Any] | str | None  # a pair, pairs, or "private"
 
@@ -121,7 +123,15 @@ def price_of(estimator: Priced) -> Price:
                 why="There is no default price.",
                 fix=f"Write {type(estimator).__name__}(..., {name}={example}).",
             )
-    return positive(estimator.epsilon, name="epsilon"), fraction_of(estimator.delta, name="delta")
+    return exact_price(estimator.epsilon, estimator.delta)
+
+
+def exact_price(epsilon: Real | None, delta: Real | None) -> Price:
+    """Epsilon and delta exactly; both must be doubles, too, in which noise is looked for."""
+    price = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
+    for name, number in zip(("epsilon", "delta"), price, strict=True):
+        double_of(number, name=name)
+    return price
 
 
 def norm_of(estimator: HasNorm) -> float:
@@ -132,7 +142,7 @@ def norm_of(estimator: HasNorm) -> float:
             why="Without it one row could move the model without limit, and reading it from X would tell about rows.",
             fix=f"Write {type(estimator).__name__}(..., norm=1.0); longer rows are scaled down to it.",
         )
-    return float(positive(estimator.norm, name="norm"))
+    return positive_double(estimator.norm, name="norm")
 
 
 def is_private(given: object, *, name: str, else_: str, example: str) -> bool:
@@ -146,6 +156,18 @@ def is_private(given: object, *, name: str, else_: str, example: str) -> bool:
             fix=f'Write {example} or {name}="private".',
         )
     return True
+
+
+def declared_columns(estimator: object) -> int | None:
+    """For how many columns something is declared one by one (``bounds=``, ``bins=``); None if for none."""
+    bounds, bins = (getattr(estimator, name, None) for name in ("bounds", "bins"))
+    if _is_list(bounds) and np.ndim(bounds[0]) > 0:
+        return len(bounds)
+    return len(bins) if _is_list(bins) else None
+
+
+def _is_list(given: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and len(given) > 0
 
 
 def bounds_of(estimator: HasBounds, columns: int) -> tuple[Floats, Floats]:
@@ -172,17 +194,31 @@ def pair_of(pair: Sequence[Real], name: str) -> tuple[float, float]:
     """(lower, upper), refused if they are no numbers or the wrong way round."""
     if len(pair) != 2:
         raise WrongShape(f"{name}= holds pairs.", why="(lowest, highest)", fix=f"Write {name}=(0, 1).")
-    lower, upper = (float(exact(end, name=name)) for end in pair)
+    lower, upper = (double_of(exact(end, name=name), name=name) for end in pair)
     if lower >= upper:
         raise ReversedBounds(
             f"{name}=({lower:g}, {upper:g}): the lower bound must lie below the upper one.",
             why="Values are clipped between the two.",
             fix="Give the smaller one first.",
         )
-    if not upper / 2 - lower / 2 > 0:
-        raise OutOfRange(
-            f"{name}=({lower:g}, {upper:g}): half of the distance is 0 in doubles.",
-            why="Values are measured by it.",
-            fix="Give bounds that lie further apart, or scale the column.",
-        )
     return lower, upper
+
+
+def positive_double(value: Real, *, name: str) -> float:
+    """A number above 0 as a double, refused if it is too small or too large for one."""
+    return double_of(positive(value, name=name), name=name)
+
+
+def double_of(number: Fraction, *, name: str) -> float:
+    """A number as a double, refused if it, or its square, is infinite as a double, or 0 where the number is not.
+
+    Guarantee: none by itself; no norm is 0 and no bound infinite where rows are divided by it or clipped to it.
+    Because: what is exact here is clipped in doubles, whose range is smaller [Mir12].
+    """
+    if number != 0 and not _LEAST <= abs(number) <= _MOST:
+        raise OutOfRange(
+            f"{name} is too {'small' if abs(number) < 1 else 'large'} for a double.",
+            why="Rows are clipped, divided and squared in doubles, which end at about 1e-308 and 1e308.",
+            fix=f"Give {name} between 1e-150 and 1e150, or scale the column.",
+        )
+    return float(number)

@@ -13,8 +13,16 @@ from sklearn.exceptions import NotFittedError
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Watch, nobody
 from hubbub.learn.base.inputs import table_of
 from hubbub.learn.base.jobs import fit_job, release_fit
-from hubbub.learn.base.parameters import account_of, read_facts
-from hubbub.learn.base.shapes import TableColumns, check_columns, check_target, columns_of, need_target, shape_of
+from hubbub.learn.base.parameters import account_of, declared_columns, read_facts
+from hubbub.learn.base.shapes import (
+    TableColumns,
+    check_columns,
+    check_target,
+    columns_of,
+    need_target,
+    shape_of,
+    with_width,
+)
 from hubbub.learn.stored_words import tag_of
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
@@ -52,10 +60,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Every decision about a fit; of values, only labels are read, where these count as public."""
         raise NotImplementedError  # pragma: no cover
 
+    def _declared_width(self) -> int | None:
+        """How many columns there are by what was declared for each of them; None if nothing was."""
+        return declared_columns(self)
+
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, *, watch: Watch = nobody) -> Self:
-        """Learn from the rows of X (and y, where there is one); ``watch`` is told the number of each step done."""
-        rows, width = shape_of(X, empty=self.rows is not None)
-        columns = columns_of(X)
+        """Learn from the rows of X (and y, where there is one); ``watch`` is told the number of each step done.
+
+        Of a list, the number of columns is what was declared for each column (``bounds=``); if nothing was, it is the
+        length of most rows and counts as public: where rows may differ in length, give an array.
+        """
+        table = with_width(X, self._declared_width())
+        rows, width = shape_of(table, empty=self.rows is not None)
+        columns = columns_of(table)
         if self._needs_target:
             need_target(y)
             check_target(y, rows)
@@ -64,7 +81,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         plan = self._plan(facts)
         job = fit_job(
             plan,
-            partial(plan.train, X, y, watch),
+            partial(plan.train, table, y, watch),
             delta=facts.price[1],
             job=self._job,
             estimator=tag_of(self),
@@ -72,12 +89,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             title=f"{self._job} {type(self).__name__}",
         )
         values, receipt = release_fit(job, account)
-        return self._learn(plan, values, receipt, columns)
+        before = self.__dict__.copy()
+        try:
+            return self._learn(plan, values, receipt, columns)
+        except BaseException:  # the old model stays whole
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
-        """Set what was learned, from the released numbers alone."""
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(plan.learned(values) | vars(columns))
+        """Set what was learned, from the released numbers alone; nothing of an earlier fit stays."""
+        learned = plan.learned(values) | vars(columns)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.update(learned)
         self.event_, self.guarantee_, self.receipt_ = plan.event, plan.guarantee, receipt
         return self
 

@@ -2,7 +2,8 @@
 
 A refusal here never depends on a value. What may be wrong with values (missing, infinite, no number at all) is no
 reason to refuse: ``inputs`` says what such values count as. A list has as many rows as entries, each of one person: y
-is never more than that, and X is as wide as most of its rows. A row of another length is one that is missing.
+is never more than that, and X is as wide as was declared, or as most of its rows, which counts as public. A row of
+another length is one that is missing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from hubbub.learn.base.containers import columns_in, exact_values, is_column
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, WrongShape
 
 _NO_NUMBERS = {"c": "Complex data not supported", "M": "dates", "m": "times", "V": "records"}
@@ -74,13 +76,21 @@ def array_of(values: ArrayLike | None, *, name: str = "X") -> NDArray[Any]:
     """A plain array. A list becomes one of objects: else one odd value would change the type of all."""
     refuse_masked(values, name=name)
     given: Any = values
+    try:
+        columns = columns_in(given)
+        if columns is not None:
+            return np.stack([np.asarray(exact_values(each), dtype=object) for each in columns], axis=1)
+        return exact_values(given) if is_column(given) else _array_of_others(given)
+    except (Exception, SystemExit):  # an object in a list may raise whatever it likes
+        raise _ragged_table(name) from None
+
+
+def _array_of_others(given: Any) -> NDArray[Any]:
     if hasattr(given, "detach") and hasattr(given, "numpy"):  # a tensor, which may have a gradient
         given = given.detach().cpu().double().numpy()
     plain = not hasattr(given, "dtype") and not hasattr(given, "__array__")
-    try:
-        return np.asarray(given, dtype=object if plain else None).view(np.ndarray)
-    except (Exception, SystemExit):  # an object in a list may raise whatever it likes
-        raise _ragged_table(name) from None
+    array = np.asarray(given, dtype=object if plain else None).view(np.ndarray)
+    return array.astype(object) if array.dtype.kind == "T" else array  # of which a missing one cannot be compared
 
 
 def column_listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
@@ -91,9 +101,30 @@ def column_listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
     return column
 
 
-def rows_listed(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
-    """A list of rows as a table of objects, as wide as most of them; None throughout in a row that is not."""
-    width = max(_common_width(rows), 0)
+@dataclass(frozen=True, slots=True)
+class ListedRows:
+    """A list of rows whose width was declared: no row decides it."""
+
+    rows: list[Any] | tuple[Any, ...]
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As many rows as entries, each as wide as was declared."""
+        return len(self.rows), self.width
+
+
+def with_width(x: ArrayLike, width: int | None) -> ArrayLike:
+    """A list of rows with the width that was declared; anything else as it is."""
+    if width is None or not isinstance(x, list | tuple):
+        return x
+    return ListedRows(x, width)  # type: ignore[return-value]
+
+
+def rows_listed(given: list[Any] | tuple[Any, ...] | ListedRows) -> NDArray[Any]:
+    """Rows as a table of objects, as wide as was declared or as most are; None throughout in a row that is not."""
+    rows = given.rows if isinstance(given, ListedRows) else given
+    width = given.width if isinstance(given, ListedRows) else max(_common_width(rows), 0)
     table = np.empty((len(rows), width), dtype=object)
     for place, row in enumerate(rows):
         if _row_length(row) == width:
@@ -143,13 +174,21 @@ def shape_of(x: ArrayLike, *, empty: bool = False, name: str = "X") -> tuple[int
     return shape[0], shape[1]
 
 
+def width_of_rows(x: ArrayLike | None) -> int | None:
+    """How many columns a table has, if it is one."""
+    given: Any = x
+    shape: tuple[int, ...] = (len(given), _common_width(given)) if isinstance(x, list | tuple) else ()
+    shape = shape or tuple(getattr(x, "shape", ()))
+    return int(shape[1]) if len(shape) == 2 and shape[1] > 0 else None
+
+
 def _read_shape(x: Any, name: str) -> tuple[int, ...]:
     shape = getattr(x, "shape", None)
     if isinstance(x, list | tuple):
         width = _common_width(x)
         shape = (len(x), width) if width >= 0 else (len(x),)
     if shape is None:
-        shape = array_of(x, name=name).shape
+        shape = (len(x),) if is_column(x) else array_of(x, name=name).shape
     try:
         return tuple(int(length) for length in shape)
     except TypeError:

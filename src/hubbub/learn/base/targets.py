@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from hubbub.learn.base.containers import columns_in, is_column
 from hubbub.learn.base.fit_plan import FitFacts
 from hubbub.learn.base.inputs import numbers_of
 from hubbub.learn.base.parameters import pair_of
@@ -134,9 +135,13 @@ def classes_of(y: ArrayLike) -> NDArray[Any]:
 
 
 def _one_type(y: Any) -> Any:
-    """A list as one array of a type that all its values have: labels that nobody declared count as public."""
-    with contextlib.suppress(ValueError):
-        return np.asarray(y) if isinstance(y, list | tuple) else y
+    """Labels as one array of a type that all of them have: labels that nobody declared count as public."""
+    if isinstance(y, list | tuple):
+        with contextlib.suppress(ValueError):
+            return np.asarray(y)
+    if is_column(y) or columns_in(y) is not None:
+        values = array_of(y, name="y")
+        return np.asarray(values.tolist()) if set(map(type, values.flat)) <= {bool, int, float} else values
     return y
 
 

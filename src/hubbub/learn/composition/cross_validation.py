@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 from hubbub import noise
 from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
-from hubbub.learn.base.parameters import account_of
+from hubbub.learn.base.parameters import account_of, exact_price
 from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator
-from hubbub.learn.base.shapes import check_target, need_target, shape_of
+from hubbub.learn.base.shapes import check_target, need_target, shape_of, with_width
 from hubbub.learn.base.targets import column_of, labels_of
+from hubbub.learn.composition.delegation import answers_alone
 from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, largest_affordable, stage_of
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
@@ -30,8 +31,6 @@ from hubbub.terms import (
     Real,
     Repeat,
     Unit,
-    fraction_of,
-    positive,
     root_of,
     whole,
 )
@@ -57,9 +56,8 @@ class Folds:
         for fold in range(self.count):
             held = folds == fold
             fitted = self.stage.fitted(self.stage.release(table[~held], labels[~held]))
-            answers = [fitted.predict(row[None])[0] for row in table[held]]  # alone: no answer depends on other rows
-            truth = labels_of(labels[held], fitted.classes_)  # -1, which no answer is, for what is no class
-            right[held] = labels_of(np.array(answers), fitted.classes_) == truth
+            answers = labels_of(answers_alone(fitted, table[held]), fitted.classes_)  # -1 where there is none
+            right[held] = (answers == labels_of(labels[held], fitted.classes_)) & (answers >= 0)
         sums = noisy_sum(fold_sums(right, folds, self.count), self.scoring)
         return np.clip(sums[: self.count] / np.maximum(sums[self.count :], 1.0), 0, 1)
 
@@ -112,10 +110,11 @@ def cross_val_score(
             why="Scores are shares of rows that are predicted rightly.",
             fix="Use public rows for the score of a regressor.",
         )
+    table = with_width(X, estimator._declared_width())
     paying = account_of(account, population)
-    price = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
+    price = exact_price(epsilon, delta)
     plan = _plan_folds(
-        estimator, X, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
+        estimator, table, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
     )
     facts = job_facts(
         plan.event,
@@ -126,7 +125,7 @@ def cross_val_score(
         identity={"stage": plan.stage.identity, "cv": plan.count},
         title="cross-validate",
     )
-    return release_fit(FitJob(facts, lambda: plan.scores(X, y)), paying)[0]
+    return release_fit(FitJob(facts, lambda: plan.scores(table, y)), paying)[0]
 
 
 def _plan_folds(

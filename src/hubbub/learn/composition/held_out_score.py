@@ -21,7 +21,7 @@ from hubbub.learn.base.inputs import private_table, table_of
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import TableColumns
 from hubbub.learn.base.targets import class_numbers, column_of, targets_of
-from hubbub.learn.composition.delegation import Delegating
+from hubbub.learn.composition.delegation import Delegating, answers_alone
 from hubbub.learn.composition.stages import Stage, copy_of, stage_for
 from hubbub.learn.training.calibration import noise_multiplier
 from hubbub.learn.training.moments import noisy_sum
@@ -94,7 +94,7 @@ class ModelScore:
 
 def public_score(model: PrivateEstimator, X: ArrayLike, y: ArrayLike) -> ModelScore:
     """The score of a model on rows that are public."""
-    missed = row_errors(model, table_of(X), y)
+    missed = row_errors(model, [model.predict(row[None])[0] for row in table_of(X)], y)
     return ModelScore(float(missed.mean()), float(len(missed)), width=width_of(model))
 
 
@@ -104,15 +104,14 @@ def width_of(model: PrivateEstimator) -> float:
     return 0.0 if ends is None else float(ends[1] - ends[0])
 
 
-def row_errors(model: PrivateEstimator, table: Floats, y: ArrayLike) -> Floats:
-    """The error of each row, from 0 to 1. Rows are asked one by one, so that no answer depends on other rows."""
-    asked = np.array([model.predict(row[None])[0] for row in table])
-    ends = getattr(model, "target_bounds_", None)
+def row_errors(model: PrivateEstimator, answers: list[Any], y: ArrayLike) -> Floats:
+    """The error of each row, from 0 to 1, of what the model answered for it; 1 where it has no answer (None)."""
+    ends, rows = getattr(model, "target_bounds_", None), len(answers)
     if ends is None:
-        predicted, truth = (class_numbers(each, model.classes_, len(table)) for each in (asked, y))
-        return np.where(predicted == truth, 0.0, 1.0)
-    near, far = (targets_of(each, ends, len(table)) for each in (asked, y))
-    return np.asarray(np.abs(near - far) / 2)
+        predicted, truth = (class_numbers(each, model.classes_, rows) for each in (answers, y))
+        return np.where((predicted == truth) & (predicted >= 0), 0.0, 1.0)
+    near, far = (targets_of(each, ends, rows) for each in (answers, y))
+    return np.where([answer is None for answer in answers], 1.0, np.abs(near - far) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ class SplitPlan:
         held = noise.bernoulli(self.share, len(table)).astype(bool)  # each row by itself
         values = self.stage.release(table[~held], labels[~held], watch)
         fitted = self.stage.fitted(values)
-        missed = row_errors(fitted, table[held], labels[held]) if held.any() else np.zeros(0)
+        missed = row_errors(fitted, answers_alone(fitted, table[held]), labels[held])
         return np.concatenate([values, noisy_misses(missed, self.step)])
 
     def learned(self, values: Floats) -> dict[str, object]:

@@ -17,7 +17,7 @@ from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.private_count import plan_with_count
 from hubbub.learn.base.shapes import TableColumns
 from hubbub.learn.composition.delegation import Delegating
-from hubbub.learn.composition.public_steps import public_width, transform_rows
+from hubbub.learn.composition.public_steps import public_width, transform_alone, transform_rows
 from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, is_private, largest_affordable, stage_of
 from hubbub.learn.stored_words import identity_of_step
 from hubbub.learn.training.network import Floats
@@ -125,6 +125,10 @@ class Pipeline(Delegating):
 
     # ------------------------------------------------------------ fitting
 
+    def _declared_width(self) -> int | None:
+        first: Any = self.steps[0] if len(self.steps) else None
+        return first._declared_width() if is_private(first) else getattr(first, "n_features_in_", None)
+
     def _plan(self, facts: FitFacts) -> FitPlan:
         if facts.private_rows:
             return plan_with_count(facts, self._plan_rows, rest=lambda plan, facts: None)
@@ -208,6 +212,14 @@ class Pipeline(Delegating):
         for step in self.steps_[:-1]:
             entering = np.asarray(step.transform(entering))  # a step may be set to give frames
         return entering
+
+    def _entering_alone(self, rows: Floats) -> Floats:
+        """What enters the last step, each row by itself: what a step raises for a row, and what is no number, is 0."""
+        for step in self.steps_[:-1]:
+            columns = rows.shape[1]
+            width = _width_of(step, columns) if is_private(step) else public_width(step, columns)
+            rows = transform_alone(step, rows, width)
+        return rows
 
     @property
     def target_bounds_(self) -> Any:

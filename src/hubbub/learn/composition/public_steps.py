@@ -61,10 +61,13 @@ def transform_rows(step: RowTransformer, rows: Floats) -> Floats:
     """
     width = public_width(step, rows.shape[1])
     features = _try_transform(step, rows, width)
-    if features is not None:
-        return features
+    return transform_alone(step, rows, width) if features is None else features
+
+
+def transform_alone(step: RowTransformer, rows: Floats, width: int) -> Floats:
+    """What leaves a step of that width, row by row; a row that makes it raise is all zeros."""
     each = [_try_transform(step, rows[i : i + 1], width) for i in range(len(rows))]
-    return np.vstack([np.zeros((1, width)) if one is None else one for one in each])
+    return np.vstack([np.zeros((0, width)), *(np.zeros((1, width)) if one is None else one for one in each)])
 
 
 def _try_transform(step: Any, rows: Floats, width: int) -> Floats | None:

@@ -18,7 +18,15 @@ from hubbub.accounting import renyi, renyi_epsilon
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Watch, nobody
 from hubbub.learn.base.inputs import table_of
 from hubbub.learn.base.private_estimator import PrivateEstimator
-from hubbub.learn.base.shapes import TableColumns, check_same_columns, check_target, columns_of, shape_of
+from hubbub.learn.base.shapes import (
+    TableColumns,
+    check_same_columns,
+    check_target,
+    columns_of,
+    shape_of,
+    width_of_rows,
+    with_width,
+)
 from hubbub.learn.composition.delegation import Delegating
 from hubbub.learn.composition.stages import Stage, check_stage, copy_of, delta_left, stage_of
 from hubbub.learn.stored_words import stored_names, tag_of
@@ -236,7 +244,7 @@ class PrivateSearch(Delegating):
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, *, watch: Watch = nobody) -> Self:
         """Search; all of it is charged before a value is read."""
         self._trials()
-        check_same_columns(columns_of(X), self.validation[0], name="validation=")  # type: ignore[index]
+        check_same_columns(columns_of(with_width(X, self._declared_width())), self.validation[0], name="validation=")  # type: ignore[index]
         return super().fit(X, y, watch=watch)
 
     def _check_validation(self, columns: int) -> None:
@@ -250,6 +258,9 @@ class PrivateSearch(Delegating):
                 why="The models that learn from X are scored on it.",
                 fix="Give validation rows with the columns of X, in the same order.",
             )
+
+    def _declared_width(self) -> int | None:
+        return None if self.validation is None else width_of_rows(self.validation[0])
 
     def _trials(self) -> Trials:
         if self.estimator is None or not len(self.candidates):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
-from hubbub.learn.base.parameters import ColumnBounds, bounds_of
+from hubbub.learn.base.parameters import ColumnBounds, bounds_of, double_of, positive_double
 from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.base.targets import ClassTarget, Target, class_target, number_target
@@ -21,7 +21,7 @@ from hubbub.learn.training.boosting import FINE, Bins, Boosting, Residuals
 from hubbub.learn.training.moments import Grid, Integers
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import AccountLike
-from hubbub.terms import Neighbours, OutOfRange, Real, exact, positive, whole
+from hubbub.terms import Neighbours, OutOfRange, Real, exact, whole
 
 _REACH = 12 * FINE  # scores beyond which the logistic function counts as flat
 
@@ -41,7 +41,7 @@ class TreeRounds:
         """As the estimator was asked to, for so many columns."""
         bins, rounds = cut_columns(estimator, columns), whole(estimator.rounds, name="rounds")
         leaves, rate = whole(estimator.leaves, name="leaves", least=2), estimator.learning_rate
-        given = 4 / columns if rate is None else float(positive(rate, name="learning_rate"))
+        given = 4 / columns if rate is None else positive_double(rate, name="learning_rate")
         return cls(bins, rounds, leaves, given, target)
 
     def design(self, columns: int) -> SumDesign:
@@ -102,7 +102,7 @@ def cut_columns(estimator: AdditiveTrees, columns: int) -> Bins:
 
 def _bin_ends(cut: Any, lower: float, upper: float) -> tuple[float, ...]:
     if isinstance(cut, Sequence | np.ndarray):
-        ends = tuple(float(exact(end, name="bins")) for end in cut)
+        ends = tuple(double_of(exact(end, name="bins"), name="bins") for end in cut)
         if list(ends) != sorted(set(ends)):
             raise OutOfRange("the ends of bins must grow.", why="Bins follow each other.", fix="Sort them.")
         return ends

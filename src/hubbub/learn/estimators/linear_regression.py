@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
 from hubbub.learn.base.inputs import scale_rows
-from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.parameters import double_of, norm_of
 from hubbub.learn.base.private_estimator import PrivateRegressor
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.base.targets import NumberTarget, number_target
@@ -194,12 +194,12 @@ class Ridge(LinearModel):
         self.account, self.population, self.dataset = account, population, dataset
 
     def _plan(self, facts: FitFacts) -> FitPlan:
-        norm, target, penalty = norm_of(self), number_target(self), float(_not_negative(self.alpha))
+        norm, target, penalty = norm_of(self), number_target(self), _not_negative(self.alpha)
         return plan_sum_fit(LeastSquares(norm, target, bool(self.fit_intercept), penalty), facts)
 
 
-def _not_negative(alpha: Real) -> Fraction:
-    read = exact(alpha, name="alpha")
+def _not_negative(alpha: Real) -> float:
+    read = double_of(exact(alpha, name="alpha"), name="alpha")
     if read < 0:
         raise OutOfRange("alpha must not be negative.", why="A penalty holds weights back.", fix="Write alpha=1.0.")
     return read

@@ -21,6 +21,8 @@ from hubbub.learn.base.shapes import (
     columns_of,
     need_target,
     shape_of,
+    width_of_rows,
+    with_width,
 )
 from hubbub.learn.base.targets import class_target
 from hubbub.learn.pate.plan import OwnedLabels, PatePlan, Wishes, on_public, plan_votes
@@ -109,8 +111,9 @@ class PATEClassifier(PrivateClassifier):
 
         ``watch`` is told the number of each teacher that is done.
         """
+        table = with_width(X, self._declared_width())
         if self.public is not None:
-            check_same_columns(columns_of(X), self.public, name="public=")
+            check_same_columns(columns_of(table), self.public, name="public=")
         if groups is None:
             return super().fit(X, y, watch=watch)
         if not self.unit:
@@ -119,7 +122,7 @@ class PATEClassifier(PrivateClassifier):
                 why="The guarantee says whose rows go together.",
                 fix='Write PATEClassifier(..., unit="people.id").',
             )
-        rows, _ = shape_of(X, empty=self.rows is not None)
+        rows, _ = shape_of(table, empty=self.rows is not None)
         need_target(y)
         check_target(y, rows)
         if len(groups) != rows:  # type: ignore[arg-type]
@@ -129,6 +132,9 @@ class PATEClassifier(PrivateClassifier):
                 fix="Give one name per row of X.",
             )
         return super().fit(X, OwnedLabels(y, groups), watch=watch)  # type: ignore[arg-type]
+
+    def _declared_width(self) -> int | None:
+        return width_of_rows(self.public)
 
     def _plan(self, facts: FitFacts) -> FitPlan:
         if facts.private_rows and self.teachers is None:

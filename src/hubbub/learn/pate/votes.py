@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub import noise
+from hubbub.learn.base.shapes import array_of
 from hubbub.learn.pate.teachers import ABSTAINS, Factory, votes_of_one
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import WrongShape
@@ -29,7 +30,7 @@ def shards_of(groups: ArrayLike | None, rows: int, *, teachers: int, rng: noise.
 
 def _unit_numbers(groups: Any, rows: int) -> Labels:
     """Which unit each row belongs to, as a number: equal names are one unit, whatever they are."""
-    names = list(np.asarray(groups)) if hasattr(groups, "__array__") else list(groups)
+    names = list(groups) if isinstance(groups, list | tuple) else list(array_of(groups, name="groups="))
     if len(names) != rows:
         raise WrongShape(
             "groups= and X have different numbers of rows.",

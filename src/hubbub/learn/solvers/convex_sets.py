@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hubbub.learn.base.parameters import positive_double
 from hubbub.learn.training.network import Floats
-from hubbub.terms import ReversedBounds, positive
+from hubbub.terms import ReversedBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Ball:
     radius: float
 
     def __post_init__(self) -> None:
-        positive(self.radius, name="radius")
+        positive_double(self.radius, name="radius")
 
     def project(self, weights: Floats) -> Floats:
         """The nearest point of the ball."""

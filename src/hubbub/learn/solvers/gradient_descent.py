@@ -8,6 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hubbub.learn.base.parameters import double_of, exact_price
 from hubbub.learn.solvers.convex_sets import ConvexSet
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
@@ -15,7 +16,7 @@ from hubbub.learn.training.calibration import plan
 from hubbub.learn.training.noisy_descent import Descent, train
 from hubbub.learn.training.sampling import FullBatch, step_of
 from hubbub.noise import RandomSource
-from hubbub.terms import ApproximateDP, Guarantee, Neighbours, Real, exact, fraction_of, positive, whole
+from hubbub.terms import ApproximateDP, Guarantee, Neighbours, Real, exact, whole
 
 
 def gradient_descent(
@@ -41,8 +42,8 @@ def gradient_descent(
     Not covered: running time.
     """
     problem = Problem.of(X, loss=loss, norm=norm)
-    price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
-    penalty, times = float(exact(l2, name="l2")), whole(steps, name="steps")
+    price = ApproximateDP(*exact_price(epsilon, delta))
+    penalty, times = double_of(exact(l2, name="l2"), name="l2"), whole(steps, name="steps")
     reach = domain.reach(problem.inputs)
     run = plan(
         sampling=FullBatch(),

@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike
 
 from hubbub import noise
 from hubbub.accounting import delta_of
+from hubbub.learn.base.parameters import double_of, exact_price
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimize import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.learn.training.network import Floats
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import RandomSource
-from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, Real, exact, fraction_of, positive
+from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, Real, exact
 
 _SHARE = Fraction(1, 50)  # of the price, for the noise that hides how far the minimization got
 _TOLERANCE = 1e-4
@@ -48,9 +49,9 @@ def objective_perturbation(
     Not covered: running time.
     """
     problem = Problem.of(X, loss=loss, norm=norm)
-    price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+    price = ApproximateDP(*exact_price(epsilon, delta))
     main = ApproximateDP(price.epsilon * (1 - _SHARE), price.delta * (1 - _SHARE))
-    wanted = float(exact(l2, name="l2")) * problem.rows
+    wanted = double_of(exact(l2, name="l2"), name="l2") * problem.rows
     weight = max(wanted, least_weight(main, loss))
     sigma = objective_noise(main, loss, weight)
     grid = 2.0 ** (math.floor(math.log2(sigma)) - 40)

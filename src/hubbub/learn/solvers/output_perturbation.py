@@ -8,12 +8,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hubbub.learn.base.parameters import exact_price, positive_double
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimize import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import RandomSource
-from hubbub.terms import ApproximateDP, Guarantee, Real, fraction_of, positive
+from hubbub.terms import ApproximateDP, Guarantee, Real
 
 TOLERANCE = 1e-4  # of the gradient's norm, against a row's gradient of norm 1
 
@@ -38,8 +39,8 @@ def output_perturbation(
     Not covered: running time.
     """
     problem = Problem.of(X, loss=loss, norm=norm)
-    price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
-    weight = float(positive(l2, name="l2")) * problem.rows
+    price = ApproximateDP(*exact_price(epsilon, delta))
+    weight = positive_double(l2, name="l2") * problem.rows
     moved = Fraction(loss.lipschitz + 2 * TOLERANCE) / Fraction(weight)
     release = Gaussian(sensitivity=moved, epsilon=price.epsilon, delta=price.delta, dimension=problem.inputs)
     theta = Objective(problem, weight, np.zeros(problem.inputs), TOLERANCE).minimize(X, y)

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub.learn.base.inputs import private_table, scale_rows
+from hubbub.learn.base.parameters import positive_double
 from hubbub.learn.base.shapes import shape_of
 from hubbub.learn.base.targets import class_numbers
 from hubbub.learn.solvers.losses import Loss
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.rounding_error import CHUNK, FUNCTION, UNIT, gamma
 from hubbub.learn.training.sampling import Rows
-from hubbub.terms import AS_GIVEN, Event, Guarantee, Real, positive
+from hubbub.terms import AS_GIVEN, Event, Guarantee, Real
 
 _CLASSES = np.array([-1, 1])
 ROWS_ARE_PUBLIC = "The number of rows counts as public."
@@ -44,7 +45,7 @@ class Problem:
     def of(cls, X: ArrayLike, *, loss: Loss, norm: Real) -> Problem:
         """From shapes alone."""
         rows, inputs = shape_of(X)
-        return cls(loss, rows, inputs, float(positive(norm, name="norm")))
+        return cls(loss, rows, inputs, positive_double(norm, name="norm"))
 
     def read(self, X: ArrayLike, y: ArrayLike) -> Examples:
         """The rows over the norm, and labels -1 and 1."""

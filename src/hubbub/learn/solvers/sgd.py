@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub import noise
+from hubbub.learn.base.parameters import exact_price
 from hubbub.learn.solvers.convex_sets import ConvexSet
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.problem import CAVEATS, Problem, Solution
@@ -32,8 +33,6 @@ from hubbub.terms import (
     OutOfRange,
     Real,
     Repeat,
-    fraction_of,
-    positive,
     round_up,
     whole,
 )
@@ -49,7 +48,7 @@ def lecture_noise(
     >>> round(lecture_noise(rows=100, steps=10_000, epsilon=0.5, delta=1e-5, as_printed=True), 1)
     451.9
     """
-    e, d = float(positive(epsilon, name="epsilon")), float(fraction_of(delta, name="delta"))
+    e, d = map(float, exact_price(epsilon, delta))
     if e > 1 or steps < (least := lecture_steps(rows=rows, epsilon=e, delta=d)):
         least = lecture_steps(rows=rows, epsilon=min(e, 1.0), delta=d)
         raise NotProved(
@@ -91,7 +90,7 @@ def projected_sgd(
     Not covered: running time.
     """
     problem = Problem.of(X, loss=loss, norm=norm)
-    price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+    price = ApproximateDP(*exact_price(epsilon, delta))
     times = problem.rows**2 if steps is None else whole(steps, name="steps")
     run, event = _plan_run(problem, domain, price, times, noise)
     weights = _descend(problem, problem.read(X, y), run, domain, rng)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hubbub.learn.base.parameters import double_of
 from hubbub.learn.tables.features import Category, Column, NumberFeature, word_of
 from hubbub.schema import Column as Declared
 from hubbub.schema import Kind, Privately, Table
@@ -80,7 +81,9 @@ def _feature_column(declared: Declared) -> Column:
         return Category(declared.name, tuple(dict.fromkeys(word_of(value) for value in declared.values)))
     if declared.lower is None or declared.upper is None:
         return NumberFeature(declared.name)
-    return NumberFeature(declared.name, float(declared.lower), float(declared.upper))
+    return NumberFeature(
+        declared.name, *(double_of(end, name=declared.name) for end in (declared.lower, declared.upper))
+    )
 
 
 def _missing_facts(table: Table, missing: Sequence[Declared]) -> MissingParameter:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hubbub.learn.base.containers import is_column, object_values, objects_of
 from hubbub.learn.base.inputs import numbers_of
 from hubbub.learn.training.network import Floats
 from hubbub.terms import UnknownName, identity_of
@@ -128,8 +129,8 @@ def column_in(table: NamedColumns, name: str) -> NDArray[Any]:
             fix="Give a table with the columns that the model's card lists.",
         ) from None
     if isinstance(values, list | tuple):  # of which an array might have two dimensions
-        return np.fromiter(values, dtype=object, count=len(values))
-    return np.asarray(values, dtype=object)
+        return objects_of(values)
+    return object_values(values) if is_column(values) else np.asarray(values, dtype=object)
 
 
 def _column_codes(values: NDArray[Any], column: Column) -> Floats:

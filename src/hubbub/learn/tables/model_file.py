@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import zipfile
 from collections.abc import Callable
@@ -36,6 +37,7 @@ from hubbub.learn.stored_words import (
     stored_values,
     value_from,
 )
+from hubbub.learn.tables.model_form import fits_fields, fits_learned, fits_parameters, fitted
 from hubbub.terms import (
     Budget,
     Event,
@@ -59,6 +61,7 @@ VERSION = 1
 _HEADER, _JSON = "model/", "model.json"
 _TERMS = (Event, Guarantee, Receipt, PrivacyBound, Budget, Unit)
 _LEARNED = re.compile(r"[a-z][a-z0-9_]*_")  # names that fit sets
+_KINDS = "biufmMSU"  # of arrays: numbers, dates and words
 _MOST, _MOST_JSON = 1 << 28, 1 << 24  # bytes that a file unpacks to, and those of its JSON
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other ways unpack without limit
 _HUGE = re.compile(r"\s*[-+]?[\d_.]+e[-+]?[\d_]{5,}\s*", re.IGNORECASE)  # a text of few signs and a number of millions
@@ -85,6 +88,7 @@ def save(model: PrivateEstimator | TableModel, path: str | Path) -> None:
         {"hubbub": f"{_HEADER}{VERSION}", "model": _encode_value(model, arrays)}, allow_nan=False, indent=1
     )
     _refuse_large(len(text), sum(array.nbytes for array in arrays))
+    _refuse_unreadable(json.loads(text), arrays)
     place = Path(path)
     with replacing_file(place) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_JSON, text)
@@ -103,6 +107,18 @@ def _refuse_large(words: int, numbers: int) -> None:
         )
 
 
+def _refuse_unreadable(document: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) -> None:
+    """Refuse to write what could not be read again."""
+    try:
+        _decode_value(document["model"], arrays.__getitem__)
+    except (ValueError, LookupError):
+        raise WrongShape(
+            "this model cannot be saved in a file.",
+            why="Some value of it is not what a fit sets, such as a number that is not finite.",
+            fix="Fit it again, with other bounds or a smaller norm.",
+        ) from None
+
+
 def load(path: str | Path) -> Any:
     """The estimator or table model in a file that ``save`` or ``hubbub fit`` wrote."""
     place = Path(path)
@@ -113,6 +129,12 @@ def load(path: str | Path) -> Any:
         raise
     except Exception:  # whatever a damaged or foreign file makes of it
         raise _unreadable_file(place.name) from None
+
+
+_ARRAY_HEADERS: dict[tuple[int, int], Callable[[io.BytesIO], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 class _Members:
@@ -131,8 +153,17 @@ class _Members:
             return member.read(entry.file_size)
 
     def array(self, number: int) -> Any:
-        """The array of that number."""
-        return np.lib.format.read_array(io.BytesIO(self.read(f"{int(number)}.npy")), allow_pickle=False)
+        """The array of that number, whose bytes are all there."""
+        if type(number) is not int:
+            raise ValueError(number)
+        content = io.BytesIO(self.read(f"{number}.npy"))
+        version = np.lib.format.read_magic(content)
+        shape, _, kind = _ARRAY_HEADERS[version](content)
+        stored = len(content.getvalue()) - content.tell()
+        if kind.kind not in _KINDS or kind.itemsize == 0 or math.prod(shape) * kind.itemsize != stored:
+            raise ValueError(kind)
+        content.seek(0)
+        return np.lib.format.read_array(content, allow_pickle=False)
 
 
 def _model_in(members: _Members, name: str) -> Any:
@@ -140,16 +171,16 @@ def _model_in(members: _Members, name: str) -> Any:
     if _format_version(document, name) > VERSION:
         raise _newer_format(name)
     model = _decode_value(document["model"], members.array)
-    if not isinstance(model, PrivateEstimator | stored_values()["TableModel"]):
+    if not fitted(model, {}) and not isinstance(model, stored_values()["TableModel"]):
         raise _unreadable_file(name)
     return model
 
 
 def _format_version(document: Any, name: str) -> int:
-    header = document.get("hubbub", "")
-    if not header.startswith(_HEADER):
+    header = re.fullmatch(_HEADER + r"([1-9][0-9]*)", document.get("hubbub", ""))
+    if header is None:
         raise _unreadable_file(name)
-    return int(header.removeprefix(_HEADER))
+    return int(header[1])
 
 
 # ---------------------------------------------------------------- values <-> JSON
@@ -209,7 +240,10 @@ def _decode_value(document: Any, array: Callable[[int], Any]) -> Any:
     if not isinstance(document, dict):
         return document
     if "value" in document:
-        return value_from(document["value"], _decode_fields(document["fields"], array))
+        tag, fields = document["value"], _decode_fields(document["fields"], array)
+        if not fits_fields(tag, fields):
+            raise ValueError(tag)
+        return value_from(tag, fields)
     if "estimator" in document:
         return _decode_estimator(document, array)
     [(kind, inner)] = document.items()
@@ -221,13 +255,16 @@ def _decode_fields(fields: dict[str, Any], array: Callable[[int], Any]) -> dict[
 
 
 def _decode_estimator(document: dict[str, Any], array: Callable[[int], Any]) -> PrivateEstimator:
-    if document["parameters"].get("account") is not None:
-        raise ValueError("an account")
-    estimator: PrivateEstimator = estimator_from(document["estimator"], _decode_fields(document["parameters"], array))
-    for key, value in _decode_fields(document["learned"], array).items():
-        if not _LEARNED.fullmatch(key):
-            raise ValueError(key)
-        setattr(estimator, learned_name(key), value)
+    tag, parameters, learned = (
+        document["estimator"],
+        *(_decode_fields(document[part], array) for part in ("parameters", "learned")),
+    )
+    estimator: PrivateEstimator = estimator_from(tag, parameters)
+    values = {learned_name(key): value for key, value in learned.items()}
+    if not fits_parameters(estimator.get_params(deep=False)) or (values and not fits_learned(tag, values, parameters)):
+        raise ValueError(tag)
+    for name, value in values.items():
+        setattr(estimator, name, value)
     return estimator
 
 

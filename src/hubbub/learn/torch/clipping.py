@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hubbub.terms import OutOfRange, Real, fraction_of, identity_of, positive
+from hubbub.learn.base.parameters import positive_double
+from hubbub.terms import OutOfRange, Real, fraction_of, identity_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,10 @@ class AdaptiveClip:
     noise: float = 0.05
 
     def __post_init__(self) -> None:
-        positive(self.start, name="start")
+        positive_double(self.start, name="start")
         fraction_of(self.quantile, name="quantile")
-        positive(self.rate, name="rate")
-        positive(self.noise, name="noise")
+        positive_double(self.rate, name="rate")
+        positive_double(self.noise, name="noise")
 
     def identity(self) -> dict[str, object]:
         """What makes two such norms the same."""
@@ -79,4 +80,4 @@ def clip_of(given: Real | str | AdaptiveClip) -> Clip:
             why="It bounds the norm of each example's gradient.",
             fix="Write clip=1.0 or clip=AdaptiveClip().",
         )
-    return FixedClip(float(positive(given, name="clip")))
+    return FixedClip(positive_double(given, name="clip"))

@@ -218,20 +218,17 @@ def _largest_value(values: Tensor) -> int:
 
 
 def _as_array(values: Any) -> Any:
-    """An array or tensor of numbers; its values are not looked at."""
+    """An array or tensor of numbers; its values are not looked at, and a list has no type but that of its values."""
     refuse_masked(values, name="X or y")
-    try:
-        array = values if hasattr(values, "shape") else np.asarray(values)
-    except ValueError:
-        array = np.empty(0, dtype=object)
-    kind = getattr(array, "dtype", None)
-    if not isinstance(kind, torch.dtype) and getattr(kind, "kind", "O") not in "biufc":
+    kind = getattr(values, "dtype", None)
+    numbers = isinstance(kind, torch.dtype) or (isinstance(kind, np.dtype) and kind.kind in "biufc")
+    if not numbers or not hasattr(values, "shape"):
         raise WrongShape(
             "X and y must be arrays of numbers with one shape for all examples.",
-            why="The model was made for examples of one shape.",
-            fix="Fill or cut examples to one shape, and encode words as numbers.",
+            why="The model was made for examples of one shape and type. A list has those that its values have.",
+            fix="Give numpy.asarray(X) of a list; fill or cut examples to one shape, and encode words as numbers.",
         )
-    return array
+    return values
 
 
 def _model_dtype(values: Any, dtype: torch.dtype) -> torch.dtype:

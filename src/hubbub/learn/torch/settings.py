@@ -11,11 +11,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from hubbub.learn.base.parameters import positive_double
 from hubbub.learn.torch.clipping import AdaptiveClip, Clip, clip_of
 from hubbub.learn.torch.examples import TensorLike
 from hubbub.learn.torch.training import Momentum, Optimizer
 from hubbub.ledger import AccountLike
-from hubbub.terms import AS_GIVEN, MissingParameter, Neighbours, OutOfRange, Real, positive, whole
+from hubbub.terms import AS_GIVEN, MissingParameter, Neighbours, OutOfRange, Real, whole
 
 NOT_PROVED = (
     "Gradients are computed in floating point: that an example moves a sum by at most the clipping norm holds but for "
@@ -73,7 +74,7 @@ class Settings:
         batch = min(rows, default if self.batch_size is None else whole(self.batch_size, name="batch_size"))
         if self.max_iter is not None:
             return batch, whole(self.max_iter, name="max_iter")
-        epochs = _EPOCHS if self.epochs is None else float(positive(self.epochs, name="epochs"))
+        epochs = _EPOCHS if self.epochs is None else positive_double(self.epochs, name="epochs")
         return batch, max(1, math.ceil(epochs * rows / batch))
 
     def averaged(self) -> float:
@@ -90,7 +91,7 @@ class Settings:
         """What makes the optimizer from the parameters."""
         if self.optimizer is not None:
             return self.optimizer
-        rate = float(positive(self.learning_rate, name="learning_rate"))
+        rate = positive_double(self.learning_rate, name="learning_rate")
         if not 0 <= self.momentum < 1:
             raise OutOfRange(
                 "momentum must be at least 0 and below 1.",

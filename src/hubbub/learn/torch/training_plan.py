@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from hubbub.learn.base.parameters import price_of
+from hubbub.learn.base.parameters import positive_double, price_of
 from hubbub.learn.torch.clipping import FixedClip
 from hubbub.learn.torch.example_independence import best_way, evaluation_mode, made_up, refuse_mixing, set_modes
 from hubbub.learn.torch.examples import ExampleData, ExampleSource, TensorLike, source_of
@@ -32,7 +32,6 @@ from hubbub.terms import (
     Unit,
     WrongShape,
     identity_of,
-    positive,
     to_json,
     whole,
 )
@@ -188,5 +187,5 @@ def _optimizer_identity(settings: Settings) -> object:
     """The optimizer as it was given, or our own by what it is told."""
     if settings.optimizer is not None:
         return identity_of_value(settings.optimizer)
-    rate, momentum = float(positive(settings.learning_rate, name="learning_rate")), float(settings.momentum)
+    rate, momentum = positive_double(settings.learning_rate, name="learning_rate"), float(settings.momentum)
     return {"optimizer": "momentum", "rate": identity_of(rate), "momentum": identity_of(momentum)}
