@@ -8,6 +8,7 @@ mechanisms. Its error messages may quote rows, so they never leave this room.
 """
 
 from hubbub.engines.duckdb import DuckDB, EngineFailed, open_engine, tables_in
+from hubbub.engines.frames import python_values, readable_column, readable_table
 from hubbub.engines.parquet import notes_in_footer
 from hubbub.engines.protocol import Engine
 from hubbub.engines.records import UNREADABLE, Csv
@@ -43,6 +44,9 @@ __all__ = [
     "no_header",
     "notes_in_footer",
     "open_engine",
+    "python_values",
+    "readable_column",
+    "readable_table",
     "schemas_of",
     "tables_in",
     "with_header",

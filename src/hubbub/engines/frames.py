@@ -1,7 +1,8 @@
 """Tables in memory, made readable once: each column in an Arrow form that the engine reads whatever its values are.
 
 A value that the form cannot hold is missing (a moment outside of the years 1 to 9999) or mended (text that is no
-UTF-8). A column of a type without such a form is left out. Which of these holds follows from the type alone.
+UTF-8). A column of a type without such a form is left out. Which of these holds, and the type of the form, follow from
+the type of the column alone. ``python_values`` goes on from there to Python's own objects.
 """
 
 from __future__ import annotations
@@ -39,12 +40,36 @@ def readable_column(array: Any) -> Any | None:
         return readable_column(_map_pieces(array, kind.storage_type, lambda piece: piece.storage)) if stored else array
     if types.is_dictionary(kind):
         return _readable_categories(array)
+    if types.is_run_end_encoded(kind):  # which counts as nested
+        return _decode_runs(array)
     if types.is_nested(kind):
         return array if _is_nested_numbers(kind) else None
     for fits, read in _FORMS:
         if getattr(types, fits)(kind):
             return read(array)
     return None
+
+
+def python_values(column: pyarrow.ChunkedArray | pyarrow.Array) -> list[Any]:
+    """The values of a column as Python objects, each by itself; None for what is missing or has no such form.
+
+    Guarantee: no value makes it fail, and none changes what another one becomes.
+    Because: the readable form holds only what Python's types hold, and it follows from the type of the column.
+
+    Moments are those of UTC, down to the microsecond; dates outside of the years 1 to 9999 are missing. Lists, structs
+    and other types that are no plain value give None in every row.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    pieces = column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])
+    form = readable_column(pieces)
+    if form is None or types.is_nested(form.type):
+        return [None] * len(pieces)
+    if isinstance(form.type, pyarrow.UuidType):
+        return [None if value is None else str(value) for value in form.to_pylist()]
+    narrow = next((read for fits, read in _PYTHON_FORMS if getattr(types, fits)(form.type)), _as_it_is)
+    return narrow(form).to_pylist()  # type: ignore[no-any-return]
 
 
 def _map_pieces(array: Any, kind: Any, function: Callable[[Any], Any]) -> Any:
@@ -75,14 +100,14 @@ def _is_nested_numbers(kind: Any) -> bool:
 
 
 def _readable_text(array: Any) -> Any:
-    """Text, in which bytes that are no UTF-8 are replaced, each by itself."""
+    """Text, in which bytes that are no UTF-8 are replaced, each by itself; of one type, whatever its values are."""
     import pyarrow
 
     try:
         array.validate(full=True)
     except pyarrow.ArrowInvalid:
         return _map_pieces(array, pyarrow.large_string(), _replace_bad_bytes)
-    return array
+    return array.cast(pyarrow.large_string())
 
 
 def _replace_bad_bytes(piece: Any) -> Any:
@@ -110,7 +135,7 @@ def _readable_categories(array: Any) -> Any | None:
 
     def mended(piece: Any) -> Any:
         texts = _readable_text(pyarrow.chunked_array([piece.dictionary])).combine_chunks()
-        return pyarrow.DictionaryArray.from_arrays(piece.indices, texts.cast(pyarrow.large_string()))
+        return pyarrow.DictionaryArray.from_arrays(piece.indices, texts)
 
     pieces = [mended(piece) for piece in array.chunks]
     kind = pyarrow.dictionary(array.type.index_type, pyarrow.large_string())
@@ -161,9 +186,7 @@ def _ticks_to_microseconds(piece: Any, first: int, last: int) -> Any:
     ticks = _within_interval(piece, max(first * per, -(2**63)), min((last + 1) * per - 1, 2**63 - 1))
     if per <= 1_000_000:
         return compute.multiply(ticks, 1_000_000 // per)
-    whole = compute.divide(ticks, per // 1_000_000)
-    below = compute.less(ticks, compute.multiply(whole, per // 1_000_000))
-    return compute.if_else(below, compute.subtract(whole, 1), whole)
+    return _divide_down(ticks, per // 1_000_000)
 
 
 def _readable_moment(array: Any) -> Any:
@@ -187,6 +210,42 @@ def _readable_time(array: Any) -> Any:
     return _map_pieces(array, array.type, lambda piece: _within_interval(piece, 0, last).view(piece.type))
 
 
+def _dates_of_python(array: Any) -> Any:
+    """Days of the years 1 to 9999."""
+    import pyarrow
+
+    first, last = _FIRST // _DAY, _LAST // _DAY
+    if array.type.bit_width == 32:
+        return _map_pieces(array, array.type, lambda piece: _within_interval(piece, first, last).view(piece.type))
+    per = _DAY * 1_000
+
+    def in_days(piece: Any) -> Any:
+        days = _divide_down(_within_interval(piece, first * per, (last + 1) * per - 1), per)
+        return days.cast(pyarrow.int32()).view(pyarrow.date32())
+
+    return _map_pieces(array, pyarrow.date32(), in_days)
+
+
+def _times_of_python(array: Any) -> Any:
+    """Times of day down to the microsecond."""
+    import pyarrow
+    from pyarrow import compute
+
+    if array.type.unit != "ns":
+        return array
+    kind = pyarrow.time64("us")
+    return _map_pieces(array, kind, lambda piece: compute.divide(piece.view(pyarrow.int64()), 1_000).view(kind))
+
+
+def _divide_down(ticks: Any, by: int) -> Any:
+    """Integers divided by another, rounded down."""
+    from pyarrow import compute
+
+    whole = compute.divide(ticks, by)
+    below = compute.less(ticks, compute.multiply(whole, by))
+    return compute.if_else(below, compute.subtract(whole, 1), whole)
+
+
 def _decode_runs(array: Any) -> Any | None:
     from pyarrow import compute
 
@@ -203,5 +262,9 @@ _FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("is_timestamp", _readable_moment),
     ("is_duration", _readable_duration),
     ("is_time", _readable_time),
-    ("is_run_end_encoded", _decode_runs),
+)
+
+_PYTHON_FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("is_date", _dates_of_python),
+    ("is_time", _times_of_python),
 )
