@@ -139,18 +139,28 @@ def plain_table(table: pyarrow.Table, names: Iterable[str]) -> pyarrow.Table:
 
 
 def numbers_of(column: pyarrow.ChunkedArray, *, dates: bool) -> NDArray[np.float64]:
-    """Doubles, NaN where nothing or no number stands; dates as days since 1970. No value makes it fail."""
+    """Doubles, NaN where nothing or no number stands; dates as days since 1970. No value of a table that was read
+    makes it fail, and no type: one that is neither number, word nor day has NaN in every row."""
     import pyarrow
     import pyarrow.compute as pc
 
     flat, types = plain_array(column), pyarrow.types
-    if types.is_temporal(flat.type) and not types.is_time(flat.type):
+    if types.is_date(flat.type) or types.is_timestamp(flat.type):
         moments = pc.cast(flat, pyarrow.timestamp("s"), safe=False)
         return np.floor(_as_doubles(pc.cast(moments, pyarrow.int64(), safe=False)) / _DAYS)
     if types.is_string(flat.type) or types.is_large_string(flat.type):
         read = _read_day if dates else _read_number
         return np.array([read(text) for text in flat.to_pylist()], dtype=np.float64)
+    if not is_numeric(flat.type):
+        return np.full(len(flat), np.nan)
     return _as_doubles(pc.cast(flat, pyarrow.float64(), safe=False))
+
+
+def is_numeric(kind: pyarrow.DataType) -> bool:
+    """Whether every value of a type is a number, or missing."""
+    from pyarrow import types
+
+    return any(fits(kind) for fits in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal))
 
 
 def _as_doubles(array: pyarrow.Array) -> NDArray[np.float64]:
@@ -209,24 +219,28 @@ def truths_of(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     import pyarrow.compute as pc
 
     words = pc.utf8_lower(pc.utf8_trim_whitespace(texts_of(column)))
-    place = pc.index_in(words, value_set=pyarrow.array(["false", "0", "true", "1"]))
+    place = pc.index_in(words, value_set=pyarrow.array(["false", "0", "true", "1"], words.type))
     return pc.greater_equal(place, 2)
 
 
 def texts_of(column: pyarrow.ChunkedArray) -> pyarrow.Array:
-    """Values as words: text itself, whole numbers without a point, days without midnight; null for what is missing."""
+    """Values as words: text itself, whole numbers without a point, days without midnight; null for what is missing.
+
+    No value of a table that was read makes it fail, and no type: one without words is missing in every row.
+    """
     import pyarrow
     import pyarrow.compute as pc
 
     flat, types = plain_array(column), pyarrow.types
-    if types.is_floating(flat.type):
+    text, kind = pyarrow.large_string(), flat.type
+    if types.is_floating(kind):
         return _words_of_doubles(pc.cast(flat, pyarrow.float64()))
-    if types.is_date(flat.type) or types.is_timestamp(flat.type):
-        words = pc.cast(pc.cast(flat, pyarrow.timestamp("us"), safe=False), pyarrow.string())
-    elif types.is_null(flat.type):
-        return pyarrow.nulls(len(flat), pyarrow.string())
+    if types.is_timestamp(kind):
+        words = pc.cast(pc.cast(flat, pyarrow.timestamp("us"), safe=False), text)
+    elif is_numeric(kind) or types.is_date(kind) or types.is_string(kind) or types.is_large_string(kind):
+        words = pc.cast(flat, text)
     else:
-        words = pc.cast(flat, pyarrow.string())
+        return pyarrow.nulls(len(flat), text)
     return pc.replace_substring_regex(words, r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?$", r"\1")
 
 
@@ -236,6 +250,6 @@ def _words_of_doubles(flat: Any) -> pyarrow.Array:
 
     values = _as_doubles(flat)
     whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < _EXACT)
-    words = pc.cast(pyarrow.array(np.where(whole, values, 0.0).astype(np.int64)), pyarrow.string())
-    rest = pc.cast(pyarrow.array(values, mask=np.isnan(values)), pyarrow.string())
+    words = pc.cast(pyarrow.array(np.where(whole, values, 0.0).astype(np.int64)), pyarrow.large_string())
+    rest = pc.cast(pyarrow.array(values, mask=np.isnan(values)), pyarrow.large_string())
     return pc.if_else(pyarrow.array(whole), words, rest)

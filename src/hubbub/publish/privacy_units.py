@@ -48,11 +48,12 @@ def _rank_in_person(people: Codes, hashes: NDArray[np.uint64]) -> Codes:
 
 def _row_hashes(rows: pyarrow.Table) -> NDArray[np.uint64]:
     """A 64-bit hash of each row's own values, the same in every run and every table."""
+    import pyarrow
     import pyarrow.compute as pc
 
-    texts = [texts_of(column) for column in rows.columns]
+    texts, between = [texts_of(column) for column in rows.columns], pyarrow.scalar("\x1f", pyarrow.large_string())
     joined = pc.binary_join_element_wise(
-        *texts, "\x1f", null_handling="replace", null_replacement="\x1e"
+        *texts, between, null_handling="replace", null_replacement="\x1e"
     )  # no value holds these signs by accident
     digests = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in joined.to_pylist()]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -2,7 +2,7 @@
 
 A request is checked and charged with the columns alone; the rows are read after that. A column is read as it was
 declared, however its values are stored: a single missing value or text would otherwise decide the type of all, and so
-of what is released. No value can make it fail.
+of what is released. What is read has a form in which no value makes anything behind it fail (``readable_rows``).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from hubbub.engines import UNREADABLE, Csv, arrow_of, header_of, no_header
+from hubbub.engines import UNREADABLE, Csv, arrow_of, header_of, no_header, readable_column
 from hubbub.publish.anonymize.coded_columns import plain_names
-from hubbub.publish.cells import numbers_of
+from hubbub.publish.cells import is_numeric, numbers_of
 from hubbub.publish.domains import ColumnDomain, Date, Numeric
 from hubbub.schema import FrameLike, files_of, format_of, unavailable
 from hubbub.terms import OutOfRange, SourceUnavailable, Unit
@@ -76,7 +76,7 @@ def unread_of(table: TableSource, domain: Mapping[str, ColumnDomain] | str | Non
     if isinstance(table, str | Path):
         return _unread_file(str(table), declared)
     rows = _whole_as_doubles(arrow_of(_real_parts(table), objects_as_text=True), table, declared)
-    return Unread(_declared_schema(rows.schema, declared), cache(lambda: typed_as_declared(rows, declared)))
+    return Unread(declared_schema(rows.schema, declared), cache(lambda: rows_as_declared(rows, declared)))
 
 
 def _real_parts(table: Any) -> Any:
@@ -105,13 +105,13 @@ def _unread_file(given: str, declared: Mapping[str, object]) -> Unread:
         raise unavailable(given, "one CSV or Parquet file is published at a time")
     if format_of(path) == "parquet":
         return Unread(
-            _declared_schema(_parquet_schema(path), declared),
-            cache(lambda: typed_as_declared(_read_parquet(path), declared)),
+            declared_schema(_parquet_schema(path), declared),
+            cache(lambda: rows_as_declared(_read_parquet(path), declared)),
         )
     names = header_of(path)
     if declared and not set(declared) & set(names):
         raise no_header(Path(path).name, [str(name) for name in declared])
-    return Unread(_csv_schema(names, declared), cache(lambda: typed_as_declared(_csv(path, names), declared)))
+    return Unread(_csv_schema(names, declared), cache(lambda: rows_as_declared(_csv(path, names), declared)))
 
 
 # ---------------------------------------------------------------- Parquet
@@ -144,9 +144,7 @@ def _read_parquet(path: str) -> pyarrow.Table:
 def _csv_schema(names: Sequence[str], declared: Mapping[str, object]) -> pyarrow.Schema:
     import pyarrow
 
-    return typed_as_declared(
-        pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in names}), declared
-    ).schema
+    return declared_schema(pyarrow.schema([(name, pyarrow.string()) for name in names]), declared)
 
 
 def _csv(path: str, names: Sequence[str]) -> pyarrow.Table:
@@ -169,18 +167,80 @@ def rows_unreadable() -> SourceUnavailable:
 # ---------------------------------------------------------------- values as declared
 
 
-def _declared_schema(schema: pyarrow.Schema, declared: Mapping[str, object]) -> pyarrow.Schema:
-    """The columns as they will be read: of those that are declared, the declaration says how."""
-    return typed_as_declared(schema.empty_table(), declared).schema
+def declared_schema(schema: pyarrow.Schema, declared: Mapping[str, object]) -> pyarrow.Schema:
+    """The columns as they will be read: of those that are declared, the declaration says how.
+
+    A column of a type that holds neither numbers, words nor days keeps it: who asks for it is refused.
+    """
+    for place, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True)):
+        column = declared.get(name)
+        if isinstance(column, Numeric | Date) and _is_plain(kind):
+            schema = schema.set(place, _plain_field(name, column))
+    return schema
 
 
-def typed_as_declared(table: pyarrow.Table, declared: Mapping[str, object]) -> pyarrow.Table:
-    """Numbers and days as they were declared, however they are stored."""
-    for place, name in enumerate(table.column_names):
+def _plain_field(name: str, declared: Numeric | Date) -> pyarrow.Field:
+    import pyarrow
+
+    number = pyarrow.int64() if isinstance(declared, Numeric) and declared.is_whole else pyarrow.float64()
+    return pyarrow.field(name, pyarrow.date32() if isinstance(declared, Date) else number)
+
+
+def _is_plain(kind: pyarrow.DataType) -> bool:
+    """Whether values of a type can be read as numbers or days: bytes are read as the text that they are."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _is_plain(kind.value_type)
+    words = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
+    days = (types.is_date, types.is_timestamp)
+    return is_numeric(kind) or _is_bytes(kind) or any(fits(kind) for fits in (*words, *days))
+
+
+def _is_bytes(kind: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    kinds = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
+    return any(fits(kind) for fits in kinds)
+
+
+def rows_as_declared(table: pyarrow.Table, declared: Mapping[str, object]) -> pyarrow.Table:
+    """Rows in readable form, with numbers and days as they were declared, however they are stored."""
+    rows = readable_rows(table)
+    for place, name in enumerate(rows.column_names):
         column = declared.get(name)
         if isinstance(column, Numeric | Date):
-            table = table.set_column(place, name, _typed_numbers(table[name], column))
-    return table
+            rows = rows.set_column(place, name, _typed_numbers(rows[name], column))
+    return rows
+
+
+def readable_rows(table: pyarrow.Table) -> pyarrow.Table:
+    """Each column in a form that no value makes fail; one whose type has none is missing in every row.
+
+    Which form that is follows from the type alone. Decimals stay: every one of them has digits.
+    """
+    import pyarrow
+
+    columns = [_readable_cells(table.column(place)) for place in range(table.num_columns)]
+    return pyarrow.Table.from_arrays(columns, names=table.column_names)
+
+
+def _readable_cells(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    import pyarrow
+
+    form = column if pyarrow.types.is_decimal(column.type) else readable_column(column)
+    if form is None:
+        return pyarrow.chunked_array([pyarrow.nulls(len(column))])
+    return _bytes_as_text(form) if _is_bytes(form.type) else form
+
+
+def _bytes_as_text(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """Bytes as the text that they are, mended where they are none."""
+    import pyarrow
+
+    kind = pyarrow.large_string()
+    pieces = [piece.cast(pyarrow.large_binary()).view(kind) for piece in column.chunks]
+    return readable_column(pyarrow.chunked_array(pieces, type=kind))
 
 
 def _typed_numbers(column: pyarrow.ChunkedArray, declared: Numeric | Date) -> pyarrow.Array:
