@@ -21,7 +21,7 @@ Codes: TypeAlias = NDArray[np.int64]
 _DAYS = 86_400
 _TRUTHS = {"true": "1", "false": "0"}  # as a Python object is written beside others
 _LONGEST = 300  # signs of a number: what is longer is none, so that no row takes longer to read than others
-_EXACT = float(1 << 53)  # up to here doubles hold every whole number
+EXACT = float(1 << 53)  # up to here doubles hold every whole number
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,19 @@ def _words_of_doubles(flat: Any) -> pyarrow.Array:
     import pyarrow.compute as pc
 
     values = _as_doubles(flat)
-    whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < _EXACT)
+    whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < EXACT)
     words = pc.cast(pyarrow.array(np.where(whole, values, 0.0).astype(np.int64)), pyarrow.large_string())
-    rest = pc.cast(pyarrow.array(values, mask=np.isnan(values)), pyarrow.large_string())
-    return pc.if_else(pyarrow.array(whole), words, rest)
+    odd = [
+        None if skipped else number_word(value) for value, skipped in zip(values.tolist(), whole.tolist(), strict=True)
+    ]
+    return pc.if_else(pyarrow.array(whole), words, pyarrow.array(odd, pyarrow.large_string()))
+
+
+def number_word(value: float) -> str | None:
+    """A double as a word: the same in a column of doubles and as an object beside others. From 2^53 on, where whole
+    numbers are rounded, it has an exponent."""
+    if np.isnan(value):
+        return None
+    if abs(value) < EXACT:
+        return str(int(value)) if value == np.floor(value) else repr(value)
+    return np.format_float_scientific(value, trim="-")
