@@ -26,11 +26,13 @@ EXACT = float(1 << 53)  # up to here doubles hold every whole number
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Cells of a number or a day: where they begin, and whether a last one is for the missing."""
+    """Cells of a number or a day: where they begin, whether a last one is for the missing, and of what values are
+    multiples."""
 
     edges: tuple[Fraction, ...]
     missing: bool
     kind: str  # "int", "float" or "date"
+    step: Fraction | None = None
 
     ordered = True
 
@@ -48,17 +50,32 @@ class Scale:
         return np.where(absent, self.cells - 1, codes) if self.missing else codes
 
     def decode(self, codes: Codes, generator: np.random.Generator) -> pyarrow.Array:
-        """A value from each cell, evenly: any whole number or day of it, or any number."""
+        """A value from each cell, evenly: any multiple of the step in it, any whole number or day, or any number."""
         import pyarrow
 
         absent = codes == len(self.edges) - 1
         places = np.where(absent, 0, codes)
-        ends = np.array([float(edge) for edge in self.edges])
-        spots = ends[places] + (ends[places + 1] - ends[places]) * generator.random(len(codes))
+        draws = generator.random(len(codes))
+        if self.step is not None and abs(max(self.edges[0], self.edges[-1], key=abs)) < self.step * int(EXACT):
+            spots = self._multiples(self.step, places, draws)  # else doubles are no finer than the grid
+        else:
+            ends = np.array([float(edge) for edge in self.edges])
+            spots = ends[places] + (ends[places + 1] - ends[places]) * draws
         if self.kind == "float":
             return pyarrow.array(spots, mask=absent)
         whole = pyarrow.array(np.floor(spots).astype(np.int64), mask=absent)
         return whole.cast(pyarrow.int32()).cast(pyarrow.date32()) if self.kind == "date" else whole
+
+    def _multiples(self, step: Fraction, places: Codes, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A multiple of the step in each cell; where a cell has none, the one below it, or the first of all."""
+        begins = np.array([int(-(-edge // step)) for edge in self.edges])
+        last = (
+            int(self.edges[-1] // step) if self.kind == "float" else int(begins[-1]) - 1
+        )  # the upper bound is a value
+        first = begins[places]
+        count = np.append(begins[1:-1], last + 1)[places] - first
+        numbers = np.where(count > 0, first + np.floor(count * draws), np.maximum(first - 1, begins[0]))
+        return np.asarray(np.minimum(numbers, last) * float(step.numerator) / float(step.denominator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +124,8 @@ def coding_of(column: Numeric | Categorical | Date) -> Coding:
         return CategoryCells(tuple(column.values), column.other)
     if isinstance(column, Date):
         return Scale(tuple(column.edges(whole=True)), column.missing, "date")
-    return Scale(tuple(column.edges(whole=column.is_whole)), column.missing, "int" if column.is_whole else "float")
+    kind = "int" if column.is_whole else "float"
+    return Scale(tuple(column.edges(whole=column.is_whole)), column.missing, kind, column.step)
 
 
 def kind_of(column: object) -> str:
