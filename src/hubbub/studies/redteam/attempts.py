@@ -50,7 +50,7 @@ class FaceAttack:
 
 def all_attempts(target: Target, engine: Engine, opened: Opened, *, k: int) -> Iterator[FaceAttack]:
     """Every attack on every face to which it applies, one after the other."""
-    exact = Exact(engine)
+    exact = Exact(engine, target.reading)
     yield _try_attack("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
     yield _try_attack("Linkage", DEIDENTIFIED, partial(_attack_by_linkage, target, target.people, generalized=False))
     grouped = _group_people(target, k)
