@@ -8,12 +8,14 @@ import threading
 import time
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hubbub.audit import Audit, examine, lower_bound
+from hubbub.audit import Audit, examine, lower_bound, search
+from hubbub.audit._outcomes import tabulate_outcomes
 from hubbub.terms import NotANumber, NotAuditable, OutOfRange
 
 from ._laws import laplace, on_grid, response
@@ -291,6 +293,7 @@ def test_constants_that_differ_are_a_leak_without_noise() -> None:
     [
         ({"trials": 10}, OutOfRange),
         ({"trials": 1.5}, OutOfRange),
+        ({"trials": 10**30}, OutOfRange),
         ({"delta": 1}, OutOfRange),
         ({"delta": -0.1}, OutOfRange),
         ({"confidence": 1}, OutOfRange),
@@ -303,6 +306,66 @@ def test_constants_that_differ_are_a_leak_without_noise() -> None:
 def test_options_that_make_no_sense_are_refused_before_anything_runs(wrong: dict[str, Any], error: type) -> None:
     with pytest.raises(error):
         examine(lambda x: pytest.fail("it ran"), 0, 1, **wrong)
+
+
+def test_more_runs_than_a_machine_can_hold_are_refused_in_a_search_too() -> None:
+    with pytest.raises(OutOfRange, match="trials must be at most 100,000,000"):
+        search(lambda x: pytest.fail("it ran"), [(0, 1)], trials=10**30)
+
+
+# ---------------------------------------------------------------- numbers that doubles round
+
+
+LARGE: dict[str, Any] = {
+    "a whole number": lambda base, x: base + x,
+    "a whole number below zero": lambda base, x: -base - x,
+    "a place of a tuple": lambda base, x: (0, base + x),
+    "a value at a key": lambda base, x: {"n": base + x},
+    "a fraction": lambda base, x: Fraction(base + x, 3),
+    "a decimal": lambda base, x: Decimal(base + x),
+    "the last of very many": lambda base, x: (*[0] * 100, base + x),
+}
+
+
+@pytest.mark.parametrize("bits", [50, 53, 54, 60, 63, 64, 100, 105, 200, 2000])
+@pytest.mark.parametrize("shape", LARGE)
+def test_whole_numbers_beyond_the_doubles_are_told_apart(shape: str, bits: int) -> None:
+    found = examine(lambda x: LARGE[shape](2**bits, x), 0, 1, trials=400)
+    assert found.problem is None and found.deterministic
+    same = examine(lambda x: LARGE[shape](2**bits, 1), 0, 1, trials=400)
+    assert same.problem is not None and "same constant" in same.problem
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+@pytest.mark.parametrize("width", [1, 3, 100])
+def test_arrays_of_large_whole_numbers_are_told_apart(width: int, dtype: Any) -> None:
+    def vector(x: int, kind: Any = dtype) -> np.ndarray[Any, Any]:
+        return np.array([0] * (width - 1) + [2**62 + x], dtype=kind)
+
+    found = [
+        bulk(lambda x, size: np.stack([vector(x)] * size), 0, 1, trials=400),
+        examine(vector, 0, 1, trials=400),
+        bulk(lambda x, size: np.stack([vector(x, [np.int64, np.uint64][x])] * size), 0, 1, trials=400),
+        examine(lambda x: vector(x, [np.int64, np.uint64][x]), 0, 1, trials=400),
+        examine(lambda x: vector(x).tolist(), 0, 1, trials=400),
+    ]
+    assert all(each.problem is None and each.deterministic for each in found)
+
+
+def test_noise_on_a_large_number_is_seen_as_on_a_small_one() -> None:
+    def bound(base: int) -> float:
+        law = laplace(7, scale=2.0)
+        return bulk(lambda x, size: np.rint(law(x, size)).astype(np.int64) + base, 0, 1, trials=50_000).bound or 0.0
+
+    assert 0.3 < bound(0) < 0.6
+    assert bound(2**60) == pytest.approx(bound(0), abs=0.05)
+
+
+def test_a_large_number_among_those_that_are_counted_alone_shapes_no_event() -> None:
+    columns = tabulate_outcomes([1] * 9 + [2**60 + 1], [1] * 9 + [2**60], learned=5)
+    assert [column.name for column in columns] == ["the output"]
+    columns = tabulate_outcomes([2**60 + 1] * 10, [1] * 10, learned=5)
+    assert [column.name for column in columns] == ["the output", "the low bits of the output"]
 
 
 # ---------------------------------------------------------------- what is told

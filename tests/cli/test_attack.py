@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from hubbub.schema.tables import Column, Kind
 from hubbub.studies.redteam import attempts, example
@@ -100,6 +101,40 @@ def test_a_large_epsilon_protects_nobody_and_the_report_says_so(shell: Shell) ->
     assert told["Differencing"] == told["Reconstruction"] == "succeeded"
     assert told["Membership"] == "does not apply"
     assert not (shell.folder / "patients.ledger.db").exists()  # nobody's budget was touched
+
+
+TYPED = (
+    DESCRIPTOR
+    + """
+age = { lower = 0, upper = 120, step = 1 }
+gender = { values = ["f", "m"] }
+insured = { type = "boolean" }
+born = { type = "date", lower = 1900-01-01, upper = 2025-12-31 }
+weight = { lower = 0.0, upper = 300.0, step = 0.1, type = "number" }
+"""
+)
+
+
+def test_the_same_attacks_apply_to_a_csv_file_and_to_a_parquet_file(shell: Shell) -> None:
+    people = [
+        {**person, "insured": i % 2 == 0, "born": datetime.date(1950 + i, 1, 2), "weight": 50.5 + i}
+        for i, person in enumerate(example.invent_patients()[:60])
+    ]
+    told = []
+    for file in ("patients.parquet", "patients.csv"):
+        table = pa.Table.from_pylist(people)
+        if file.endswith("csv"):
+            csv.write_csv(table, shell.folder / file)
+            with (shell.folder / file).open("a") as lines:  # what is no number is no number in any answer
+                lines.write('"9999","old","x","f","north","0","Alba","flu","maybe","long ago","heavy"\n')
+        else:
+            parquet.write_table(table, shell.folder / file)
+        (shell.folder / "clinic.toml").write_text(TYPED.replace("patients.parquet", file))
+        said = shell("attack clinic.toml --known age,gender,insured,born,weight --secret diagnosis=flu --json")
+        assert said.code == 0, said.err
+        told.append({(each["attack"], each["face"]): each["outcome"] for each in said.json["attempts"]})
+    assert told[0] == told[1]
+    assert told[1]["Differencing", attempts.PRIVATE] == told[1]["Differencing", attempts.EXACT] == "succeeded"
 
 
 def test_a_smaller_budget_can_be_tried_on_the_same_descriptor(shell: Shell) -> None:

@@ -309,6 +309,8 @@ IDENTIFYING = {
     "a name of one in fifteen": lambda n: [f"person {i}" if i % 15 == 0 else f"group {i % 2}" for i in range(n)],
     "money of some": lambda n: [i * 1.37 if i % 4 == 0 else 0.0 for i in range(n)],
     "a list each": lambda n: [[i, 1] for i in range(n)],
+    "numbers of as many as the root": lambda n: [f"+44 20 {i:06}" if i < 20 else "none" for i in range(n)],
+    "numbers of a few": lambda n: [f"+44 20 {i:06}" if i < 5 else "none" for i in range(n)],
 }
 
 
@@ -335,6 +337,24 @@ def test_a_column_that_many_rows_share_is_published(make: Any) -> None:
     assert make(few, quasi_identifiers=["age"], k=3).table["sex"].to_pylist().count("f") == 3
     with pytest.raises(OutOfRange, match="no column 'shoe'"):
         make(few, quasi_identifiers=["age"], k=3, keep=["shoe"])
+
+
+@pytest.mark.parametrize(("rows", "rare"), [(2000, 44), (2000, 21), (400, 20), (400, 5), (100, 10), (100, 2), (50, 2)])
+def test_names_of_a_few_beside_a_common_value_are_not_published(rows: int, rare: int) -> None:
+    values = [f"+44 20 {i:06d}" if i < rare else "none" for i in range(rows)]
+    table = pa.table({"zip": [i % 10 for i in range(rows)], "phone": values})
+    with pytest.raises(OutOfRange, match="phone: the values differ from row to row"):
+        mondrian(table, quasi_identifiers=["zip"], k=5)
+    allowed = rows // 100  # one row in 100 may hold a rare value
+    fewer = [value if i < allowed else "none" for i, value in enumerate(values)]
+    assert mondrian(table.set_column(1, "phone", pa.array(fewer)), quasi_identifiers=["zip"], k=5).k >= 5
+
+
+@pytest.mark.parametrize("counts", [[60, 36, 4], [7, 3], [6, 2, 2], [49, 1], [90, 4, 3, 3], [3, 3]])
+def test_small_groups_of_a_small_table_name_nobody(counts: list[int]) -> None:
+    wards = [f"ward {ward}" for ward, count in enumerate(counts) for _ in range(count)]
+    table = pa.table({"zip": [1] * len(wards), "ward": wards})
+    assert mondrian(table, quasi_identifiers=["zip"], k=3).table["ward"].to_pylist().count("ward 0") == counts[0]
 
 
 # --- reports and refusals

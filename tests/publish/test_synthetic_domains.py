@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.publish import Categorical, Date, Numeric, SurrogateKey, marginals, synthesize
+from hubbub.publish import Categorical, Date, Numeric, SurrogateKey, marginals, read_domain, synthesize
 from hubbub.publish.cells import CategoryCells, Scale, coding_of
-from hubbub.publish.domains import domain_for, equal_edges
+from hubbub.publish.domains import column_identity, domain_for, equal_edges
 from hubbub.terms import EmptyInput, HubbubError, MissingParameter, NotANumber, OutOfRange, ReversedBounds, TooLarge
 
 from ._synthetic import DOMAIN, people
@@ -39,6 +40,57 @@ def test_a_value_made_from_a_cell_lies_in_that_cell(values: list[int | None], bi
     again = coding.decode(codes, np.random.default_rng(0))
     assert np.array_equal(coding.encode(pyarrow.chunked_array([again])), codes)
     assert all(v is None or 0 <= v <= 99 for v in again.to_pylist())
+
+
+@given(
+    steps=st.integers(1, 3000),
+    start=st.integers(-500, 500),
+    step=st.sampled_from(["0.01", "0.1", "0.25", "5", "1/3", "0.0001"]),
+    bins=st.integers(1, 60),
+    whole=st.booleans(),
+)
+def test_numbers_with_a_step_are_multiples_of_it(steps: int, start: int, step: str, bins: int, whole: bool) -> None:
+    grid = Fraction(step)
+    lower, upper = start * grid, (start + steps) * grid
+    coding = coding_of(Numeric(lower=lower, upper=upper, bins=bins, step=grid, whole=whole and grid.denominator == 1))
+    codes = np.repeat(np.arange(coding.cells), 20)
+    values = coding.decode(codes, np.random.default_rng(0)).to_pylist()
+    multiples = [round(value / float(grid)) for value in values]
+    assert values == [float(number * grid) for number in multiples]
+    assert start <= min(multiples) and max(multiples) <= start + steps
+    if steps >= 2 * bins:  # each cell has one: then it stays there
+        assert np.array_equal(coding.encode(pyarrow.chunked_array([values])), codes)
+
+
+def test_a_step_reaches_both_bounds_and_every_value_between_evenly() -> None:
+    coding = coding_of(Numeric(lower=0, upper=1, bins=1, step=0.25, whole=False))
+    drawn = coding.decode(np.zeros(50_000, dtype=np.int64), np.random.default_rng(1)).to_pylist()
+    counts = {value: drawn.count(value) for value in (0.0, 0.25, 0.5, 0.75, 1.0)}
+    assert sum(counts.values()) == 50_000 and all(abs(count - 10_000) < 500 for count in counts.values())
+
+
+def test_a_grid_that_is_finer_than_doubles_is_none() -> None:
+    coding = coding_of(Numeric(lower=0.0, upper=1e300, step=1e-9))
+    assert 0 <= coding.decode(np.array([3]), np.random.default_rng(0)).to_pylist()[0] <= 1e300
+
+
+def test_a_declared_step_is_kept_in_made_up_rows_and_changes_nothing_that_is_measured(tmp_path: Path) -> None:
+    file = tmp_path / "domain.toml"
+    file.write_text('cost = { lower = 0, upper = 5000, step = 0.01, bins = 50, type = "number" }\n')
+    domain = read_domain(file)
+    made = synthesize(
+        pyarrow.table({"cost": [192.951, 4000.5] * 50}), domain=domain, method="marginals", epsilon=1, delta=1e-6
+    )
+    assert all(value == round(value, 2) for value in made.table["cost"].to_pylist())
+    free = Numeric(lower=0.0, upper=5000.0, bins=50)
+    assert column_identity(free) == column_identity(domain["cost"])
+    assert coding_of(free).edges == coding_of(domain["cost"]).edges  # type: ignore[arg-type, union-attr]
+
+
+@pytest.mark.parametrize("step", [0, -1, 0.3, "much"])
+def test_a_step_that_does_not_divide_the_bounds_is_refused(step: Any) -> None:
+    with pytest.raises(HubbubError, match="step"):
+        Numeric(lower=0, upper=1, step=step)
 
 
 def test_numbers_beyond_the_bounds_go_to_the_nearest_one() -> None:

@@ -1,7 +1,8 @@
 """Outcomes as columns: whatever a mechanism returns, as numbers and symbols that can be counted.
 
 A number is one column; a vector or tuple has one per place; a dictionary one per key; a list, string or set of
-varying length one per place or member, and one for its length. What cannot be compared is said in words.
+varying length one per place or member, and one for its length. What cannot be compared is said in words. Numbers are
+compared as doubles; of those that a double rounds, what it leaves out is a column more.
 
 Symbols and keys are those of the outcomes that are learned from; all that turn up later are one symbol more. A list of
 them that knew the counted outcomes would tell the inputs apart by itself: whatever occurs only once is on one side.
@@ -24,6 +25,9 @@ Floats = NDArray[np.float64]
 Outcomes: TypeAlias = "Sequence[Any] | NDArray[Any]"
 MOST_PLACES = 64  # of a vector or list that are looked at, one by one
 _LETTERS = 16  # of a string
+_WHOLE = 1 << 53  # up to here doubles hold every whole number
+_LOW = 52  # bits of a larger one that stand in a column of their own
+_BOTH = 1 << 105  # below it, a double and the low bits together tell whole numbers apart
 
 
 class Incomparable(Exception):
@@ -54,13 +58,14 @@ def tabulate_outcomes(first: Outcomes, second: Outcomes, *, learned: int) -> lis
 
     Symbols and keys are taken from the ``learned`` first outcomes of each side.
     """
-    if _is_plain(first) and _is_plain(second):
+    if _is_plain(first) and _is_plain(second) and _stay_exact([np.asarray(first), np.asarray(second)]):
         both = [np.asarray(first), np.asarray(second)]
         if both[0].shape[1:] != both[1].shape[1:]:
             raise Incomparable(
                 f"its outputs vary in shape: {_shape_name(both[0])} on one input, {_shape_name(both[1])} on another"
             )
-        return _number_columns("the output", np.concatenate([side.reshape(len(side), -1) for side in both]))
+        known = np.concatenate([np.arange(learned), len(both[0]) + np.arange(learned)])
+        return _number_columns("the output", np.concatenate([side.reshape(len(side), -1) for side in both]), known)
     turns = [outcome for pair in zip(first, second, strict=True) for outcome in pair]
     try:
         columns = _columns("the output", turns, 2 * learned)
@@ -75,32 +80,59 @@ def _is_plain(outcomes: Outcomes) -> bool:
     return isinstance(outcomes, np.ndarray) and outcomes.dtype.kind in "biuf"
 
 
+def _stay_exact(arrays: Sequence[NDArray[Any]]) -> bool:
+    """Whether arrays can stand in one without rounding: whole numbers of two kinds, or beside floats, become floats."""
+    return np.result_type(*arrays).kind != "f" or all(array.dtype.kind == "f" for array in arrays)
+
+
 def _shape_name(outcomes: NDArray[Any]) -> str:
     shape = outcomes.shape[1:]
     return " x ".join(map(str, shape)) if shape else "a number"
 
 
-def _number_columns(name: str, table: NDArray[Any]) -> list[OutcomeFeature]:
-    """A column for each place of a numeric table; with too many places, the first ones and some sums."""
+def _number_columns(name: str, table: NDArray[Any], learned: Any) -> list[OutcomeFeature]:
+    """A column for each place of a numeric table; with too many places, the first ones and some sums.
+
+    ``learned`` are the rows that are known. If a double rounds some of them, there are columns of low bits too.
+    """
     values = table.astype(np.float64, copy=False)
     if np.isnan(values).any():
         raise Incomparable("it returns NaN, which compares with nothing")
     width = values.shape[1]
     if width == 0:
         raise Incomparable("its outputs are empty")
-    if width == 1:
-        return [OutcomeFeature(name, values[:, 0])]
-    columns = [OutcomeFeature(f"place {i + 1} of {name}", values[:, i].copy()) for i in range(min(width, MOST_PLACES))]
-    return columns if width <= MOST_PLACES else [*columns, *_block_sums(name, values)]
-
-
-def _block_sums(name: str, values: Floats) -> list[OutcomeFeature]:
-    """Sums of consecutive places, so that a long vector is looked at as a whole."""
-    parts = np.array_split(np.arange(values.shape[1]), MOST_PLACES // 2)
-    return [
-        OutcomeFeature(f"the sum of places {part[0] + 1} to {part[-1] + 1} of {name}", values[:, part].sum(axis=1))
-        for part in parts
+    blocks = _place_blocks(width)
+    columns = [OutcomeFeature(_block_name(name, width, block), values[:, block].sum(axis=1)) for block in blocks]
+    rounded = (
+        (table[learned] > _WHOLE) | (table[learned] < -_WHOLE) if table.dtype.kind in "iu" else np.zeros((1, width))
+    )
+    return columns + [
+        OutcomeFeature(_low_name(_block_name(name, width, block)), _low_bits(table[:, block]))
+        for block in blocks
+        if rounded[:, block].any()
     ]
+
+
+def _place_blocks(width: int) -> list[NDArray[np.int64]]:
+    """Each place by itself; of a long vector the first ones, and runs of places, so that it is looked at as a whole."""
+    single = [np.array([place]) for place in range(min(width, MOST_PLACES))]
+    return single if width <= MOST_PLACES else [*single, *np.array_split(np.arange(width), MOST_PLACES // 2)]
+
+
+def _block_name(name: str, width: int, block: NDArray[np.int64]) -> str:
+    if len(block) > 1:
+        return f"the sum of places {block[0] + 1} to {block[-1] + 1} of {name}"
+    return name if width == 1 else f"place {block[0] + 1} of {name}"
+
+
+def _low_bits(table: NDArray[Any]) -> Floats:
+    """The low bits of the sum of each row of whole numbers, exactly: what overflows is above them."""
+    sums = table.astype(np.uint64).sum(axis=1)
+    return np.asarray(sums & np.uint64((1 << _LOW) - 1), dtype=np.float64)
+
+
+def _low_name(name: str) -> str:
+    return f"the low bits of {name}"
 
 
 def _columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
@@ -135,7 +167,28 @@ def _scalar_columns(name: str, outcomes: list[Any], learned: int) -> list[Outcom
     absent = np.array([x is MISSING for x in outcomes])
     if np.isnan(values[~absent]).any():
         raise Incomparable("it returns NaN, which compares with nothing")
-    return [OutcomeFeature(name, values)]
+    return [OutcomeFeature(name, values), *_rounded_columns(name, outcomes, learned)]
+
+
+def _rounded_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+    """What doubles leave out, where they round one of the known numbers: low bits of whole ones, else all digits."""
+    known = [_plain_number(x) for x in outcomes[:learned] if x is not MISSING]
+    rounded = [x for x in known if x != float(x)]
+    if not rounded:
+        return []
+    if any(not isinstance(x, int) or abs(x) >= _BOTH for x in rounded):
+        return _symbol_columns(f"{name} to its last digit", outcomes, learned)
+    low = [np.nan if x is MISSING else _low_part(_plain_number(x)) for x in outcomes]
+    return [OutcomeFeature(_low_name(name), np.array(low))]
+
+
+def _plain_number(number: Any) -> Any:
+    """A number that compares exactly with a float."""
+    return number.item() if isinstance(number, np.generic) else number
+
+
+def _low_part(number: Any) -> float:
+    return float(number % (1 << _LOW)) if isinstance(number, int) else float(number)
 
 
 def _symbol_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
@@ -179,9 +232,11 @@ def _array_columns(name: str, outcomes: list[Any], learned: int) -> list[Outcome
     if len(shapes) > 1 or len(present) < len(outcomes):
         sizes = ", ".join(sorted(str(shape) for shape in shapes))
         raise Incomparable(f"the arrays it returns vary in shape: {sizes}")
+    if not _stay_exact(present):
+        return _position_columns(name, [tuple(x.ravel().tolist()) for x in present], learned)
     table = np.stack(present).reshape(len(present), -1)
     if table.dtype.kind in "biuf":
-        return _number_columns(name, table)
+        return _number_columns(name, table, slice(learned))
     return _position_columns(name, [tuple(row) for row in table.tolist()], learned)
 
 
@@ -190,7 +245,7 @@ def _position_columns(name: str, outcomes: list[Any], learned: int) -> list[Outc
     rows = [() if x is MISSING else x for x in outcomes]
     lengths = [len(row) for row in rows]
     if MOST_PLACES < min(lengths) == max(lengths) and (table := _numeric_table(rows)) is not None:
-        return _number_columns(name, table)
+        return _number_columns(name, table, slice(learned))
     places = list(zip_longest(*(row[:MOST_PLACES] for row in rows), fillvalue=MISSING))
     columns = [
         column
@@ -213,7 +268,8 @@ def _numeric_table(rows: list[Any]) -> NDArray[Any] | None:
         table = np.array(rows)
     except (ValueError, TypeError, OverflowError):
         return None
-    return table if table.ndim == 2 and table.dtype.kind in "biuf" else None
+    exact = table.dtype.kind != "f" or not (np.abs(table) > _WHOLE).any()  # where whole numbers became floats
+    return table if table.ndim == 2 and table.dtype.kind in "biuf" and exact else None
 
 
 def _string_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:

@@ -21,6 +21,7 @@ from hubbub.terms import Neighbours, NotAuditable, Real, exact, fraction_of, pos
 Floats = NDArray[np.float64]
 Features = Callable[[Outcomes], Any]
 FEWEST = 200  # trials below which nothing is worth counting
+MOST = 100_000_000  # trials whose outcomes a machine can hold
 _SAFE_SHARE = 0.3  # of the allowed error: the safe bet's; the bold bet has the rest
 _CURVE = 14  # numbers of trials at which the picture shows the bound
 
@@ -147,7 +148,7 @@ class AuditPlan:
         """The plan, or an error that says which parameter makes no sense."""
         return cls(
             name=name,
-            trials=whole(trials, name="trials", least=FEWEST),
+            trials=whole(trials, name="trials", least=FEWEST, most=MOST),
             delta=float(fraction_of(delta, name="delta", zero=True)),
             error=1 - float(fraction_of(confidence, name="confidence")),
             claim=None if claim is None else float(positive(claim, name="claim")),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hubbub.audit._sampling import Mechanism
-from hubbub.audit.black_box import FEWEST, examine
+from hubbub.audit.black_box import FEWEST, MOST, examine
 from hubbub.audit.report import Audit
 from hubbub.explain import Document, Section, TextTable
 from hubbub.render import Json
@@ -79,17 +79,18 @@ def search(
     named = dict(pairs) if isinstance(pairs, Mapping) else {f"pair {i + 1}": pair for i, pair in enumerate(pairs)}
     if not named:
         raise EmptyInput("there are no pairs to search.", why="An audit needs two inputs.", fix="Give some pairs.")
-    few = max(FEWEST, min(whole(looks, name="looks"), trials))
+    runs = whole(trials, name="trials", least=FEWEST, most=MOST)
+    few = max(FEWEST, min(whole(looks, name="looks"), runs))
     title = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
 
-    def look(who: str, runs: int) -> float | None:
-        return examine(mechanism, *named[who], trials=runs, **{**options, "confidence": 0.5, "claim": None}).bound
+    def look(who: str, times: int) -> float | None:
+        return examine(mechanism, *named[who], trials=times, **{**options, "confidence": 0.5, "claim": None}).bound
 
     first = {who: look(who, few) for who in named}
     best = sorted(named, key=lambda who: -_comparable_bound(first[who]))[:_FINALISTS]
-    again = {who: look(who, min(5 * few, trials)) for who in best} if len(best) > 1 else dict.fromkeys(best, 0.0)
+    again = {who: look(who, min(5 * few, runs)) for who in best} if len(best) > 1 else dict.fromkeys(best, 0.0)
     worst = max(best, key=lambda who: _comparable_bound(again[who]))
-    audit = examine(mechanism, *named[worst], trials=trials, name=title, **options)
+    audit = examine(mechanism, *named[worst], trials=runs, name=title, **options)
     return Search(audit, named[worst], worst, tuple(first.items()))
 
 

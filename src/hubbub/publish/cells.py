@@ -21,16 +21,18 @@ Codes: TypeAlias = NDArray[np.int64]
 _DAYS = 86_400
 _TRUTHS = {"true": "1", "false": "0"}  # as a Python object is written beside others
 _LONGEST = 300  # signs of a number: what is longer is none, so that no row takes longer to read than others
-_EXACT = float(1 << 53)  # up to here doubles hold every whole number
+EXACT = float(1 << 53)  # up to here doubles hold every whole number
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Cells of a number or a day: where they begin, and whether a last one is for the missing."""
+    """Cells of a number or a day: where they begin, whether a last one is for the missing, and of what values are
+    multiples."""
 
     edges: tuple[Fraction, ...]
     missing: bool
     kind: str  # "int", "float" or "date"
+    step: Fraction | None = None
 
     ordered = True
 
@@ -48,17 +50,32 @@ class Scale:
         return np.where(absent, self.cells - 1, codes) if self.missing else codes
 
     def decode(self, codes: Codes, generator: np.random.Generator) -> pyarrow.Array:
-        """A value from each cell, evenly: any whole number or day of it, or any number."""
+        """A value from each cell, evenly: any multiple of the step in it, any whole number or day, or any number."""
         import pyarrow
 
         absent = codes == len(self.edges) - 1
         places = np.where(absent, 0, codes)
-        ends = np.array([float(edge) for edge in self.edges])
-        spots = ends[places] + (ends[places + 1] - ends[places]) * generator.random(len(codes))
+        draws = generator.random(len(codes))
+        if self.step is not None and abs(max(self.edges[0], self.edges[-1], key=abs)) < self.step * int(EXACT):
+            spots = self._multiples(self.step, places, draws)  # else doubles are no finer than the grid
+        else:
+            ends = np.array([float(edge) for edge in self.edges])
+            spots = ends[places] + (ends[places + 1] - ends[places]) * draws
         if self.kind == "float":
             return pyarrow.array(spots, mask=absent)
         whole = pyarrow.array(np.floor(spots).astype(np.int64), mask=absent)
         return whole.cast(pyarrow.int32()).cast(pyarrow.date32()) if self.kind == "date" else whole
+
+    def _multiples(self, step: Fraction, places: Codes, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A multiple of the step in each cell; where a cell has none, the one below it, or the first of all."""
+        begins = np.array([int(-(-edge // step)) for edge in self.edges])
+        last = (
+            int(self.edges[-1] // step) if self.kind == "float" else int(begins[-1]) - 1
+        )  # the upper bound is a value
+        first = begins[places]
+        count = np.append(begins[1:-1], last + 1)[places] - first
+        numbers = np.where(count > 0, first + np.floor(count * draws), np.maximum(first - 1, begins[0]))
+        return np.asarray(np.minimum(numbers, last) * float(step.numerator) / float(step.denominator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +124,8 @@ def coding_of(column: Numeric | Categorical | Date) -> Coding:
         return CategoryCells(tuple(column.values), column.other)
     if isinstance(column, Date):
         return Scale(tuple(column.edges(whole=True)), column.missing, "date")
-    return Scale(tuple(column.edges(whole=column.is_whole)), column.missing, "int" if column.is_whole else "float")
+    kind = "int" if column.is_whole else "float"
+    return Scale(tuple(column.edges(whole=column.is_whole)), column.missing, kind, column.step)
 
 
 def kind_of(column: object) -> str:
@@ -139,18 +157,28 @@ def plain_table(table: pyarrow.Table, names: Iterable[str]) -> pyarrow.Table:
 
 
 def numbers_of(column: pyarrow.ChunkedArray, *, dates: bool) -> NDArray[np.float64]:
-    """Doubles, NaN where nothing or no number stands; dates as days since 1970. No value makes it fail."""
+    """Doubles, NaN where nothing or no number stands; dates as days since 1970. No value of a table that was read
+    makes it fail, and no type: one that is neither number, word nor day has NaN in every row."""
     import pyarrow
     import pyarrow.compute as pc
 
     flat, types = plain_array(column), pyarrow.types
-    if types.is_temporal(flat.type) and not types.is_time(flat.type):
+    if types.is_date(flat.type) or types.is_timestamp(flat.type):
         moments = pc.cast(flat, pyarrow.timestamp("s"), safe=False)
         return np.floor(_as_doubles(pc.cast(moments, pyarrow.int64(), safe=False)) / _DAYS)
     if types.is_string(flat.type) or types.is_large_string(flat.type):
         read = _read_day if dates else _read_number
         return np.array([read(text) for text in flat.to_pylist()], dtype=np.float64)
+    if not is_numeric(flat.type):
+        return np.full(len(flat), np.nan)
     return _as_doubles(pc.cast(flat, pyarrow.float64(), safe=False))
+
+
+def is_numeric(kind: pyarrow.DataType) -> bool:
+    """Whether every value of a type is a number, or missing."""
+    from pyarrow import types
+
+    return any(fits(kind) for fits in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal))
 
 
 def _as_doubles(array: pyarrow.Array) -> NDArray[np.float64]:
@@ -209,24 +237,28 @@ def truths_of(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     import pyarrow.compute as pc
 
     words = pc.utf8_lower(pc.utf8_trim_whitespace(texts_of(column)))
-    place = pc.index_in(words, value_set=pyarrow.array(["false", "0", "true", "1"]))
+    place = pc.index_in(words, value_set=pyarrow.array(["false", "0", "true", "1"], words.type))
     return pc.greater_equal(place, 2)
 
 
 def texts_of(column: pyarrow.ChunkedArray) -> pyarrow.Array:
-    """Values as words: text itself, whole numbers without a point, days without midnight; null for what is missing."""
+    """Values as words: text itself, whole numbers without a point, days without midnight; null for what is missing.
+
+    No value of a table that was read makes it fail, and no type: one without words is missing in every row.
+    """
     import pyarrow
     import pyarrow.compute as pc
 
     flat, types = plain_array(column), pyarrow.types
-    if types.is_floating(flat.type):
+    text, kind = pyarrow.large_string(), flat.type
+    if types.is_floating(kind):
         return _words_of_doubles(pc.cast(flat, pyarrow.float64()))
-    if types.is_date(flat.type) or types.is_timestamp(flat.type):
-        words = pc.cast(pc.cast(flat, pyarrow.timestamp("us"), safe=False), pyarrow.string())
-    elif types.is_null(flat.type):
-        return pyarrow.nulls(len(flat), pyarrow.string())
+    if types.is_timestamp(kind):
+        words = pc.cast(pc.cast(flat, pyarrow.timestamp("us"), safe=False), text)
+    elif is_numeric(kind) or types.is_date(kind) or types.is_string(kind) or types.is_large_string(kind):
+        words = pc.cast(flat, text)
     else:
-        words = pc.cast(flat, pyarrow.string())
+        return pyarrow.nulls(len(flat), text)
     return pc.replace_substring_regex(words, r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?$", r"\1")
 
 
@@ -235,7 +267,19 @@ def _words_of_doubles(flat: Any) -> pyarrow.Array:
     import pyarrow.compute as pc
 
     values = _as_doubles(flat)
-    whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < _EXACT)
-    words = pc.cast(pyarrow.array(np.where(whole, values, 0.0).astype(np.int64)), pyarrow.string())
-    rest = pc.cast(pyarrow.array(values, mask=np.isnan(values)), pyarrow.string())
-    return pc.if_else(pyarrow.array(whole), words, rest)
+    whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < EXACT)
+    words = pc.cast(pyarrow.array(np.where(whole, values, 0.0).astype(np.int64)), pyarrow.large_string())
+    odd = [
+        None if skipped else number_word(value) for value, skipped in zip(values.tolist(), whole.tolist(), strict=True)
+    ]
+    return pc.if_else(pyarrow.array(whole), words, pyarrow.array(odd, pyarrow.large_string()))
+
+
+def number_word(value: float) -> str | None:
+    """A double as a word: the same in a column of doubles and as an object beside others. From 2^53 on, where whole
+    numbers are rounded, it has an exponent."""
+    if np.isnan(value):
+        return None
+    if abs(value) < EXACT:
+        return str(int(value)) if value == np.floor(value) else repr(value)
+    return np.format_float_scientific(value, trim="-")

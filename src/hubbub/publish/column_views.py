@@ -63,7 +63,7 @@ def _found_view(column: Column) -> ColumnDomain:
     if not column.kind.is_number:
         return Categorical(PRIVATE, column.other)
     whole = True if column.kind is Kind.INTEGER else None
-    return Numeric(bounds=PRIVATE, bins=column.bins, missing=column.missing, whole=whole)
+    return Numeric(bounds=PRIVATE, bins=column.bins, missing=column.missing, whole=whole, step=column.step)
 
 
 def _bounded_view(column: Column, lower: Fraction, upper: Fraction) -> Numeric | Date:
@@ -71,7 +71,7 @@ def _bounded_view(column: Column, lower: Fraction, upper: Fraction) -> Numeric |
         days = [_as_day(typed_bound(end, column.kind)) for end in (lower, upper)]
         return Date(lower=days[0], upper=days[1], bins=column.bins, missing=column.missing)
     ends = [_written_bound(end, column.kind) for end in (lower, upper)]
-    view = Numeric(lower=ends[0], upper=ends[1], bins=column.bins, missing=column.missing)
+    view = Numeric(lower=ends[0], upper=ends[1], bins=column.bins, missing=column.missing, step=column.step)
     whole = column.kind is Kind.INTEGER
     return view if view.is_whole is whole else replace(view, whole=whole)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hubbub.engines import Engine, EngineFailed
 from hubbub.publish.domains import ColumnDomain, Date
-from hubbub.publish.unread_table import Unread, rows_unreadable, typed_as_declared
+from hubbub.publish.unread_table import Unread, declared_schema, rows_as_declared, rows_unreadable
 from hubbub.relations import DIALECTS, Expr, column_named, is_direct, person_form, print_relation
 from hubbub.relations.nodes import (
     Alias,
@@ -50,10 +50,9 @@ def described_table(engine: Engine, dataset: Dataset, table: Table, domain: Mapp
     text = print_relation(_rows(dataset, table, shown, kinds, person), DIALECTS[engine.dialect])
 
     def read() -> pyarrow.Table:
-        return typed_as_declared(_read(engine, text, types), {**days, **domain})
+        return rows_as_declared(_read(engine, text, types), {**days, **domain})
 
-    empty = typed_as_declared(_empty(types), {**days, **domain})
-    return Unread(empty.schema, cache(read), whose)
+    return Unread(declared_schema(_schema(types), {**days, **domain}), cache(read), whose)
 
 
 def _person(dataset: Dataset, table: Table) -> Column | None:
@@ -97,10 +96,10 @@ def _arrow_type(stored: Kind) -> Any:
     return pyarrow.bool_() if stored is Kind.BOOLEAN else pyarrow.string()
 
 
-def _empty(types: Mapping[str, Any]) -> pyarrow.Table:
+def _schema(types: Mapping[str, Any]) -> pyarrow.Schema:
     import pyarrow
 
-    return pyarrow.schema(list(types.items())).empty_table()
+    return pyarrow.schema(list(types.items()))
 
 
 def _read(engine: Engine, text: str, types: Mapping[str, Any]) -> pyarrow.Table:

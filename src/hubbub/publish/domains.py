@@ -27,6 +27,8 @@ from hubbub.terms import (
     TooLarge,
     exact,
     identity_of,
+    positive,
+    shown,
     whole,
 )
 
@@ -46,6 +48,7 @@ class Numeric:
     Whether these are whole numbers is part of the declaration (``whole``; if it is not given, they are if both bounds
     are written without a point), and never read off the rows: one missing value turns whole numbers into doubles in
     many a table. With ``missing=True`` missing values are a cell of their own; else they count as the lower bound.
+    Made-up values are multiples of ``step``, if there is one; it changes nothing that is measured.
     """
 
     lower: Any = None
@@ -54,6 +57,7 @@ class Numeric:
     bins: int | None = None
     missing: bool = False
     whole: bool | None = entry(default=None, repr=False)  # told by the column's type
+    step: Any = entry(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.bounds not in (None, PRIVATE) or (self.bounds is None) == (self.lower is None or self.upper is None):
@@ -66,6 +70,19 @@ class Numeric:
             raise _reversed_bounds(self.lower, self.upper)
         if self.bins is not None:
             whole(self.bins, name="bins")
+        if self.step is not None:
+            object.__setattr__(self, "step", self._checked_step())
+
+    def _checked_step(self) -> Fraction:
+        step = positive(self.step, name="step")
+        ends = [] if self.bounds is not None else [exact(self.lower, name="lower"), exact(self.upper, name="upper")]
+        if any((end / step).denominator != 1 for end in ends):
+            raise OutOfRange(
+                f"lower and upper are no multiples of step={shown(step)}.",
+                why="Values are multiples of step, and both bounds are values.",
+                fix="Choose a step that divides lower and upper, such as 1 or 0.01.",
+            )
+        return step
 
     @property
     def is_whole(self) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import ModelScore
-from hubbub.learn.identity import stored_values
+from hubbub.learn.stored_words import stored_values
 from hubbub.learn.tables.features import Category, NumberFeature, Style
 from hubbub.learn.training.boosting import Bins
 from hubbub.learn.training.recipes import Recipe

@@ -25,9 +25,10 @@ def identifying_columns(rows: pyarrow.Table, named: Sequence[str], k: int) -> li
     """The columns, but for those named, whose values tell rows apart more finely than classes of k rows may.
 
     These are columns whose values occur in fewer than k rows on average (and in fewer than 5, if k is less), and those
-    where more than one row in 100 holds a value that occurs in fewer than k: a telephone number of some, and "none" for
-    all others. In few rows every column has few rows per value, so there must be more (such) values than the root of
-    the number of rows. Rows without a value do not count.
+    where more than one row in 100 holds a *rare* value, one of fewer rows than that: a telephone number of some, and
+    "none" for all others. In few rows every value is rare, also one of a small group. So neither is said of a column
+    with no more values than the root of the number of rows; and of a column with rare values beside common ones, where
+    the rare values are no more than the root of the number of rows that hold them. Rows without a value do not count.
     """
     return [name for name in rows.column_names if name not in named and _divides(rows[name], max(k, _FEWEST))]
 
@@ -36,8 +37,9 @@ def _divides(column: pyarrow.ChunkedArray, k: int) -> bool:
     counts = np.unique(value_ranks(one_form(column).drop_null()), return_counts=True)[1]
     present, rare = int(counts.sum()), counts[counts < k]
     finely = len(counts) * k > present and len(counts) ** 2 > present
-    # The average alone says nothing of a column that has one common value beside a name for each of the rest.
-    return finely or bool(rare.sum() * _RARE > present and len(rare) ** 2 > present)
+    # The average alone says nothing of a column that has one common value beside a name for each of the rest; nor does
+    # the number of all rows: ten telephone numbers are ten people, however many rows have none.
+    return finely or bool(rare.sum() * _RARE > present and len(rare) ** 2 > rare.sum())
 
 
 def refuse_identifiers(rows: pyarrow.Table, named: Sequence[str], k: int, *, argument: str = "keep={names!r}") -> None:

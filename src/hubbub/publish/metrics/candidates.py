@@ -19,6 +19,7 @@ from hubbub.publish.metrics.comparison_cells import ComparisonCells, is_rows
 from hubbub.publish.metrics.generalized_values import Floats, cell_shares, spread_values
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.published import Published
+from hubbub.publish.unread_table import readable_rows
 from hubbub.schema import FrameLike
 from hubbub.terms import NotANumber, OutOfRange
 
@@ -146,6 +147,7 @@ def candidate_of(
         )
     table = arrow_of(given)
     cells.check(table.schema, called=repr(name))
+    table = readable_rows(table)
     return RowTable(CodedRows(_candidate_codes(table, cells, coarse, hierarchies), cells.sizes))
 
 

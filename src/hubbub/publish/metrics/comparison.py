@@ -86,7 +86,7 @@ def compare(
     (True, ['real against real', 'independent columns'])
     """
     given = dict(candidates) if isinstance(candidates, Mapping) else {"table": candidates}
-    real = unread_of(_real_rows(holdout, private, epsilon, delta), domain)
+    real = unread_of(_real_rows(holdout, private, epsilon, delta), domain, ids=[unit])
     cells = ComparisonCells.of(
         _declared_codings(given, real.schema, domain, unit), bins=whole(bins, name="bins", least=2)
     )

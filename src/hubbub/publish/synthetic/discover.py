@@ -83,4 +83,4 @@ def coding_with(column: Numeric | Categorical | Date, domain: Found | None) -> C
         return CategoryCells(tuple(domain), column.other)
     assert isinstance(column, Numeric)
     edges = equal_edges(Fraction(domain[0]), Fraction(domain[1]), column.bins, whole=column.is_whole)
-    return Scale(tuple(edges), column.missing, "int" if column.is_whole else "float")
+    return Scale(tuple(edges), column.missing, "int" if column.is_whole else "float", column.step)

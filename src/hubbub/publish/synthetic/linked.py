@@ -74,9 +74,11 @@ def synthesize_linked(
     Not covered: running time. Two visits of one person are made independently, given that person's columns; rows that
     point to nobody are left out.
     """
-    private = {name: unread_of(table, domain.get(name)) for name, table in tables.items()}
+    named = {parent: key, **{link.table: link.column for link in links}}
+    private = {name: unread_of(table, domain.get(name), ids=[named.get(name)]) for name, table in tables.items()}
     schemas = {name: table.schema for name, table in private.items()}
     family = family_of(schemas, parent, key, tuple(links), domain, Neighbours.parse(neighbours))
+    ids = dict.fromkeys(caveat for name, table in private.items() for caveat in table.id_caveats(named[name]))
     plans = plans_of(family, epsilon, delta, method, people)
     event = Compose(tuple(event for plan in plans for event in plan.events))
     facts = table_facts(
@@ -103,7 +105,7 @@ def synthesize_linked(
         sources=sources,
         people=people or max(1, round(sources[0].model.total)),
         event=event,
-        guarantee=guarantee_of(epsilon, delta, whom, receipt),
+        guarantee=guarantee_of(epsilon, delta, whom, receipt, ids=list(ids)),
         receipt=receipt,
         seed=seed,
     )

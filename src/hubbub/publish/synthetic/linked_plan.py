@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.cells import plain_table, texts_of
+from hubbub.publish.cells import plain_table
 from hubbub.publish.domains import ColumnDomain, Domain, Numeric, SurrogateKey, domain_for, is_private
 from hubbub.publish.marginal_counts import Whom
 from hubbub.publish.measured_marginals import MeasuredMarginals
-from hubbub.publish.privacy_units import people_of
+from hubbub.publish.privacy_units import ids_of, people_of
 from hubbub.publish.synthetic.plan import SynthesisPlan, plan_for
 from hubbub.publish.synthetic.synthesis import SynthesisTask, bound_rows, measured_table, told_of
 from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Real, Unit, whole
@@ -122,7 +122,7 @@ def _join_people(people: pyarrow.Table, rows: pyarrow.Table, family: Family, lin
     import pyarrow
     import pyarrow.compute as pc
 
-    place = pc.index_in(texts_of(rows[link.column]), value_set=texts_of(people[family.key]), skip_nulls=True)
+    place = pc.index_in(ids_of(rows[link.column]), value_set=ids_of(people[family.key]), skip_nulls=True)
     there = pc.is_valid(place)
     matched = people.select(list(family.names)).take(place.filter(there))
     kept = rows.filter(there)
@@ -135,7 +135,7 @@ def _count_links(keys: pyarrow.ChunkedArray, pointing: pyarrow.ChunkedArray) -> 
     import pyarrow
     import pyarrow.compute as pc
 
-    place = pc.index_in(texts_of(pointing), value_set=texts_of(keys), skip_nulls=True)
+    place = pc.index_in(ids_of(pointing), value_set=ids_of(keys), skip_nulls=True)
     return pyarrow.array(np.bincount(np.asarray(place).astype(np.int64), minlength=len(keys)))
 
 

@@ -107,7 +107,7 @@ def synthesize(
     >>> made.table.num_rows, made.table.column_names
     (1000, ['age', 'smokes'])
     """
-    private = unread_of(table, domain)
+    private = unread_of(table, domain, ids=[unit])
     task = _check_task(private, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
     plan = plan_for(
         task.columns, whom=task.whom, epsilon=epsilon, delta=delta, method=method, rows=about_rows, workload=workload,
@@ -132,7 +132,9 @@ def synthesize(
         epsilon=float(positive(epsilon, name="epsilon")),
         delta=float(fraction_of(delta, name="delta")),
         event=plan.event,
-        guarantee=guarantee_of(epsilon, delta, task.whom, receipt, kinds=isinstance(domain, Mapping)),
+        guarantee=guarantee_of(
+            epsilon, delta, task.whom, receipt, kinds=isinstance(domain, Mapping), ids=private.id_caveats(unit)
+        ),
         receipt=receipt,
         seed=seed,
     )
@@ -286,9 +288,18 @@ def codings_of(task: SynthesisTask, domains: Mapping[str, Found]) -> dict[str, C
     return {name: coding_with(column, domains.get(name)) for name, column in task.columns.items()}
 
 
-def guarantee_of(epsilon: Real, delta: Real, whom: Whom, receipt: Receipt | None, *, kinds: bool = True) -> Guarantee:
-    """The promise in words. ``kinds``: whether somebody declared what the columns hold."""
-    caveats = [] if whom.unit.is_row else [f"At most {whom.most} rows of one person count."]
+def guarantee_of(
+    epsilon: Real,
+    delta: Real,
+    whom: Whom,
+    receipt: Receipt | None,
+    *,
+    kinds: bool = True,
+    ids: Sequence[str] = (),
+) -> Guarantee:
+    """The promise in words. ``kinds``: whether somebody declared what the columns hold; ``ids``: whose rows do not
+    count."""
+    caveats = [] if whom.unit.is_row else [f"At most {whom.most} rows of one person count.", *ids]
     caveats.append("Any number of rows may be drawn: they say no more than the noisy marginals.")
     caveats.append(AS_GIVEN)
     if not kinds:

@@ -107,6 +107,7 @@ class DailySeries:
         self._account, self._dataset = account, dataset
         self._receipts: dict[datetime.date, Receipt | None] = {}
         self._measured: dict[datetime.date, Codes] = {}
+        self._ids: tuple[str, ...] = ()  # whose rows did not count, in words
         self._turn = threading.Lock()  # of two threads that ask for one day, one measures
 
     @cached_property
@@ -132,7 +133,8 @@ class DailySeries:
     @property
     def guarantee(self) -> Guarantee:
         """The promise for all days together."""
-        caveats = [f"A person counts at no more than {self.max_places} of the places on one day.", AS_GIVEN]
+        most = f"A person counts at no more than {self.max_places} of the places on one day."
+        caveats = [most, *self._ids, AS_GIVEN]
         caveats += ["Charged to no ledger."] if self._account is None else []
         return Guarantee(self.price, self._unit, self._neighbours, tuple(caveats))
 
@@ -185,6 +187,7 @@ class DailySeries:
     def _private(self, table: TableSource) -> Unread:
         private = unread_of(table)
         check_columns(private.schema, self._columns)
+        self._ids = tuple(dict.fromkeys([*self._ids, *private.id_caveats(self._columns[0])]))
         return private
 
     def _visits(self, private: Unread) -> Visits:

@@ -68,7 +68,7 @@ def marginals(
     >>> made.tables["sex-smokes"].column_names
     ['sex', 'smokes', 'count', 'noisy', 'margin']
     """
-    private = unread_of(table, domain)
+    private = unread_of(table, domain, ids=[unit])
     wanted = _check_tables(of)
     names = list(dict.fromkeys(name for columns in wanted for name in columns))
     codings = public_cells(private.schema, names, domain)

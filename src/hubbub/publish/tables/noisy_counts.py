@@ -54,6 +54,7 @@ class TablePrice:
     price: ApproximateDP
     whom: Whom
     unit: str | None  # the column that tells people apart
+    ids: tuple[str, ...] = ()  # whose rows do not count, in words
 
     def sigmas(self, ratios: Sequence[float]) -> tuple[list[Fraction], Event]:
         """The noise of each table, in these proportions, and the event of all together: within the price."""
@@ -63,7 +64,7 @@ class TablePrice:
 
     def guarantee(self, receipt: Receipt | None) -> Guarantee:
         """The promise in words."""
-        caveats = [] if self.unit is None else [f"At most {self.whom.most} rows of one person count."]
+        caveats = [] if self.unit is None else [f"At most {self.whom.most} rows of one person count.", *self.ids]
         caveats.append(AS_GIVEN)
         caveats += ["Charged to no ledger."] if receipt is None else []
         return Guarantee(self.price, self.whom.unit, self.whom.neighbours, tuple(caveats))
@@ -116,7 +117,8 @@ def budget_of(
             why="A person with any number of rows could move a count without limit.",
             fix="Write max_rows_per_unit=...: the most rows of one person that count.",
         )
-    return TablePrice(price, Whom(private.unit(unit), relation, whole(most, name="max_rows_per_unit")), unit)
+    whom = Whom(private.unit(unit), relation, whole(most, name="max_rows_per_unit"))
+    return TablePrice(price, whom, unit, private.id_caveats(unit))
 
 
 def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[str, Any]) -> dict[str, Coding]:

@@ -127,7 +127,7 @@ def top_down(
     >>> sum(regions["count"].to_pylist()) == sum(towns["count"].to_pylist())
     True
     """
-    private = unread_of(table, domain)
+    private = unread_of(table, domain, ids=[unit])
     tree = PlaceTree.of(levels, places)
     lowest = levels[-1]
     check_columns(private.schema, [lowest])

@@ -47,7 +47,7 @@ class Visits:
         Which places count depends on that person alone: ``units.chosen_rows``.
         """
         today = self.days == (day - _FIRST).days
-        there = np.flatnonzero(today & (self.places < self.listed))
+        there = np.flatnonzero(today & (self.places < self.listed) & (self.people >= 0))
         _, once = np.unique(self.people[there] * self.listed + self.places[there], return_index=True)
         seen = there[once]  # one row of each person at each place
         kept = seen[chosen_rows(self.people[seen], self.texts.take(seen), most)]

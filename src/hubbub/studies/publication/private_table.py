@@ -25,7 +25,7 @@ def private_rows(source: str, order: PublicationRequest, columns: Sequence[str],
     if is_csv(source) and not isinstance(order.domain, Mapping):  # by a domain, it is known when the columns are read
         check_header(source, [*columns, *order.named()], said=headed)
     guess = order.domain is None and not any(method.is_private for method in order.methods)
-    table = _guessed(source) if guess else unread_of(source, order.domain)
+    table = _guessed(source) if guess else unread_of(source, order.domain, ids=[order.unit])
     kept = list(dict.fromkeys([*columns, *([order.unit] if order.unit and columns else [])]))
     table = table.select(kept or table.schema.names)
     table.select([*order.known, *order.keep, *filter(None, (order.sensitive, order.unit))])  # refuses what is not there

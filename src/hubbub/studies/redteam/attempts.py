@@ -33,7 +33,7 @@ Opened = Callable[[], AbstractContextManager[Private]]
 
 def all_attempts(target: Target, engine: Engine, opened: Opened, *, k: int) -> Iterator[FaceAttack]:
     """Every attack on every face to which it applies, one after the other."""
-    exact = Exact(engine)
+    exact = Exact(engine, target.reading)
     yield FaceAttack.attempt("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
     yield FaceAttack.attempt(
         "Linkage", DEIDENTIFIED, partial(_attack_by_linkage, target, target.people, generalized=False)

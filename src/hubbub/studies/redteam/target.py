@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.relations import DIALECTS
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import Unsuitable
 
@@ -44,6 +45,7 @@ class Target:
     people: pyarrow.Table  # one row per person
     everybody: int  # rows with the secret, of all people and all their rows
     rows: int  # of all people
+    reading: str = ""  # what stands before a question to the engine, so that columns are read as declared
 
     @property
     def ids(self) -> list[Any]:
@@ -87,7 +89,9 @@ def choose_target(
     hidden = _choose_secret(chosen, person, secret)
     outside = _known_columns(chosen, person, hidden.name, known)
     wanted = _choose_value(hidden, value)
-    people = _read_people(engine, chosen, person, (*dict.fromkeys((*outside, *_keyed_names(chosen), hidden.name)),))
+    reading = _as_declared(engine, chosen)
+    columns = (*dict.fromkeys((*outside, *_keyed_names(chosen), hidden.name)),)
+    people = _read_people(engine, reading, chosen, person, columns)
     if not people.num_rows:
         raise Unsuitable(
             f"there is nobody in {chosen.name!r}.",
@@ -97,8 +101,8 @@ def choose_target(
     text = (
         f"SELECT COUNT(*) FILTER (WHERE {wanted.condition}), COUNT({quote_name(person)}) FROM {quote_name(chosen.name)}"  # noqa: S608
     )
-    everybody, rows = engine.rows(text)[0]
-    return Target(dataset, chosen, person, outside, wanted, people, int(everybody), int(rows))
+    everybody, rows = engine.rows(reading + text)[0]
+    return Target(dataset, chosen, person, outside, wanted, people, int(everybody), int(rows), reading)
 
 
 def _choose_table(dataset: Dataset, name: str | None) -> Table:
@@ -174,7 +178,21 @@ def _keyed_names(table: Table) -> list[str]:
     return [column.name for column in table.columns if column.values and 2 <= len(column.values) <= 64]
 
 
-def _read_people(engine: Engine, table: Table, person: str, columns: Sequence[str]) -> pyarrow.Table:
+def _as_declared(engine: Engine, table: Table) -> str:
+    """The table under its own name with text read as what was declared of it, as every private question reads it: a
+    CSV file has nothing but text."""
+    dialect, texts = DIALECTS[engine.dialect], [column for column in table.columns if column.from_text]
+    if not texts:
+        return ""
+    cells = {
+        column.name: dialect.stored(dialect.readable(quote_name(column.name), column), column.kind) for column in texts
+    }
+    named = ", ".join(f"{cell} AS {quote_name(name)}" for name, cell in cells.items())
+    own = quote_name(table.name)
+    return f"WITH {own} AS (SELECT * REPLACE ({named}) FROM main.{own}) "  # noqa: S608
+
+
+def _read_people(engine: Engine, reading: str, table: Table, person: str, columns: Sequence[str]) -> pyarrow.Table:
     """One row of each person, by the owner's right to look: the least in the order of its values."""
     import pyarrow as pa
 
@@ -185,7 +203,7 @@ def _read_people(engine: Engine, table: Table, person: str, columns: Sequence[st
         f"SELECT {listed} FROM (SELECT {listed}, ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {order}) "  # noqa: S608
         f"AS r FROM {quote_name(table.name)} WHERE {unit} IS NOT NULL) WHERE r = 1 ORDER BY {unit}"
     )
-    rows = engine.rows(text)
+    rows = engine.rows(reading + text)
     return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
 
 
