@@ -169,6 +169,7 @@ def test_nothing_is_read_before_everything_is_decided() -> None:
         ({"epsilon": None}, MissingParameter),
         ({"epsilon": -1}, OutOfRange),
         ({"rows": "many"}, OutOfRange),
+        ({"rows": None}, MissingParameter),
     ):
         with pytest.raises(error):
             fit_table(unread, **(PRICE | given | changes))

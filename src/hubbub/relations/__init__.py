@@ -7,6 +7,7 @@ write in the words of ``dialects``. Nothing here runs a statement. Start with ``
 from hubbub.relations import limits
 from hubbub.relations.casts import TARGETS, CastTarget, can_cast
 from hubbub.relations.column_images import half_away
+from hubbub.relations.column_printer import stored_column
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
 from hubbub.relations.native_types import form_of, is_kind, kind_of_type, shown_type
@@ -63,5 +64,6 @@ __all__ = [
     "shifted",
     "shown",
     "shown_type",
+    "stored_column",
     "works_on_text",
 ]

@@ -248,7 +248,7 @@ def _unread_table(
     table: NamedColumns | Callable[[], NamedColumns], plan: TableDesign, rows: int | str | None
 ) -> tuple[_Unread, _Unread]:
     held = _Rows(table if callable(table) else lambda: table)
-    count = len(codes_of(held.get(), plan.columns)) if rows is None else 1  # else nobody looks at it
+    count = _public_count(table, plan) if rows is None else 1  # else nobody looks at it
     read = words_in if isinstance(plan.target, Category) else numbers_in
 
     def features(cells: NamedColumns) -> Floats:
@@ -260,6 +260,17 @@ def _unread_table(
         _Unread(held, (count, width), features),
         _Unread(held, (count,), lambda cells: read(cells, plan.target.name)),
     )
+
+
+def _public_count(table: NamedColumns | Callable[[], NamedColumns], plan: TableDesign) -> int:
+    """How many rows a table in memory has: by its length, and without a look at a value."""
+    if callable(table):
+        raise MissingParameter(
+            "rows is None, and the table is read by a function.",
+            why="Counting its rows would read them before anything is charged.",
+            fix='Write rows="private", or rows=1000 if about so many are known to everybody.',
+        )
+    return len(table[plan.target.name])
 
 
 def _unwrap_model(plan: TableDesign, whole: Any) -> TableModel:

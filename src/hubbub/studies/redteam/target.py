@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.relations import DIALECTS
+from hubbub.relations import DIALECTS, stored_column
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import Unsuitable
 
@@ -184,9 +184,7 @@ def _as_declared(engine: Engine, table: Table) -> str:
     dialect, texts = DIALECTS[engine.dialect], [column for column in table.columns if column.from_text]
     if not texts:
         return ""
-    cells = {
-        column.name: dialect.stored(dialect.readable(quote_name(column.name), column), column.kind) for column in texts
-    }
+    cells = {column.name: stored_column(quote_name(column.name), column, dialect) for column in texts}
     named = ", ".join(f"{cell} AS {quote_name(name)}" for name, cell in cells.items())
     own = quote_name(table.name)
     return f"WITH {own} AS (SELECT * REPLACE ({named}) FROM main.{own}) "  # noqa: S608
