@@ -270,7 +270,8 @@ def _public_count(table: NamedColumns | Callable[[], NamedColumns], plan: TableD
             why="Counting its rows would read them before anything is charged.",
             fix='Write rows="private", or rows=1000 if about so many are known to everybody.',
         )
-    return len(table[plan.target.name])
+    column: Any = table[plan.target.name]
+    return len(column)
 
 
 def _unwrap_model(plan: TableDesign, whole: Any) -> TableModel:
