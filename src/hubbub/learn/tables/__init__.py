@@ -1,7 +1,7 @@
 """Tables with named columns, as ``hubbub fit`` reads them: features, a fit with one charge, model files, model cards.
 
-``features`` says what columns become, ``fit_table`` fits, ``model_file`` saves, ``model_card`` tells. Start with
-``fit_table``.
+``features`` says what columns become, ``fit_table`` fits, ``model_file`` saves, ``model_form`` says what a file may
+hold, ``model_card`` tells. Start with ``fit_table``.
 """
 
 from hubbub.learn.tables.columns_from_schema import Chosen, chosen
