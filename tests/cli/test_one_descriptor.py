@@ -110,6 +110,33 @@ def test_rows_made_alike_take_the_sensitive_column_and_open_no_ledger(clinic: Sh
     assert not (clinic.folder / "clinic.ledger.db").exists()
 
 
+def test_classes_of_a_described_table_have_k_people(clinic: Shell) -> None:
+    """A person with twelve rows of one age would be a class of twelve."""
+    with (clinic.folder / "visits.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["patient", "note", "age", "gain", "ward", "seen", "ill", "door"])
+        for number in range(600):
+            person = number // 12
+            ill = "flu" if number % 2 else "gout"
+            lines.writerow([f"p{person}", f"n{number}", 20 + person, 1, "north", "2025-01-02", ill, "left"])
+    said = clinic("publish clinic.toml --method mondrian --k 10 --quasi-identifiers age --out alike.csv --json")
+    assert said.code == 0, said.err
+    [table] = said.json["tables"]
+    assert "4 classes, the smallest of 12 people" in table["promise"]
+    assert table["manifest"]["models"][0].endswith("has at least 10 people.")
+    made = arrow_csv.read_csv(clinic.folder / "alike.csv")
+    ages = made["age"].to_pylist()
+    assert min(ages.count(age) for age in set(ages)) == 12 * 12  # twelve people with twelve rows each
+    told = {(each["attack"], each["on"]): each for each in said.json["attacks"]}
+    assert told["Linkage", "the table without names"]["outcome"] == "succeeded"  # everybody has an age of their own
+    assert told["Linkage", "mondrian"]["outcome"] == "failed"
+    assert told["Homogeneity", "mondrian"]["found"]["numbers"]["people"] == 50
+    rows = clinic(
+        "publish visits.csv --method mondrian --k 10 --quasi-identifiers age --columns age,ill --out rows.csv"
+    )
+    assert rows.code == 0 and "the smallest of 12 rows" in " ".join(rows.out.split())
+
+
 def test_some_columns_are_published_alone(clinic: Shell) -> None:
     line = f"publish clinic.toml --method tables {PRICE} --columns age,ill --no-attacks --out out"
     assert clinic(line).code == 0

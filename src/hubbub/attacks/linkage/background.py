@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hubbub.attacks import plain_tables
 from hubbub.attacks.linkage import generalized_values
 from hubbub.attacks.linkage.equivalence_classes import SensitiveCounts, classes_of
-from hubbub.attacks.plain_tables import PlainTable
+from hubbub.attacks.plain_tables import ColumnValues, PlainTable
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
 from hubbub.render import Json, percent
@@ -28,12 +28,14 @@ def background(
     sensitive: str,
     excluded: Sequence[object] = (),
     known: Mapping[str, object] | None = None,
+    person: str | ColumnValues | None = None,
 ) -> Background:
     """Count how many values an attacker must rule out to be certain, and what ``excluded`` ones leave.
 
     ``excluded`` are values that the attacker knows somebody not to have: who runs marathons has no heart disease.
     ``known`` describes one victim by quasi-identifiers, plainly ({"age": 51} fits ``50-59``); then the report says
-    what is believed of the victim before, with the table, and with the exclusions.
+    what is believed of the victim before, with the table, and with the exclusions. ``person`` says whose each row is (a
+    column of the table, or a sequence): then people are counted, and else rows.
 
     >>> wards = {"age": ["50-59"] * 4, "ill": ["heart disease", "cancer", "cancer", "heart disease"]}
     >>> found = background(wards, quasi_identifiers=["age"], sensitive="ill", excluded=["heart disease"],
@@ -41,7 +43,7 @@ def background(
     >>> found.beliefs
     {'cancer': 1.0}
     """
-    classes = classes_of(table, quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+    classes = classes_of(table, quasi_identifiers=quasi_identifiers, sensitive=sensitive, person=person)
     ruled_out = _known_values(classes, excluded, sensitive)
     victim = None if known is None else _class_of(classes, quasi_identifiers, known)
     return Background(sensitive, classes, ruled_out, None if known is None else dict(known), victim)
@@ -67,7 +69,7 @@ class Background(Attack):
 
     def exposed(self, exclusions: int) -> int:
         """How many people are certain for an attacker who can rule out that many values of the right ones."""
-        return int(self.classes.sizes[self.classes.distinct <= exclusions + 1].sum())
+        return self.classes.among(self.classes.distinct <= exclusions + 1)
 
     @property
     def left(self) -> NDArray[np.int64]:
@@ -102,7 +104,8 @@ class Background(Attack):
         ruled = f"with {', '.join(self.excluded)} ruled out" if self.excluded else "with nothing ruled out"
         if self.victim is None:
             certain = count_of(self.exposed_now, int(self.left.sum()))
-            return f"{ruled.capitalize()}, the {self.sensitive} is certain for {certain} of the people who remain."
+            left = "people who" if self.classes.owners is not None else "rows that"
+            return f"{ruled.capitalize()}, the {self.sensitive} is certain for {certain} of the {left} remain."
         if not self.beliefs:
             return f"{ruled.capitalize()}, nothing is left that the victim could have."
         first, belief = next(iter(self.beliefs.items()))
@@ -127,7 +130,12 @@ class Background(Attack):
             for i in range(min(self._most, 4) + 1)
         )
         rows = tuple((f"the victim has {value}", share_of(belief)) for value, belief in self.beliefs.items())
-        return (("people", f"{people:,}"), *counts, ("ruled out here", ", ".join(self.excluded) or "nothing"), *rows)
+        return (
+            (self.classes.counted, f"{people:,}"),
+            *counts,
+            ("ruled out here", ", ".join(self.excluded) or "nothing"),
+            *rows,
+        )
 
     def figure(self) -> Figure:
         """How many people are certain, by the number of values that can be ruled out."""
@@ -138,7 +146,7 @@ class Background(Attack):
             [Bar(name, share, shown=shown) for name, share, shown in bars],
             title="Whose value is certain, by how many others are ruled out",
             description="; ".join(f"{name}: {shown}" for name, _, shown in bars) + ".",
-            label="share of people whose value is certain",
+            label=f"share of {self.classes.counted} whose value is certain",
             show=percentage,
             include=(1.0,),
         )

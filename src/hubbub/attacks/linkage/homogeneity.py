@@ -10,25 +10,28 @@ from typing import ClassVar
 import numpy as np
 
 from hubbub.attacks.linkage.equivalence_classes import SensitiveCounts, classes_of
-from hubbub.attacks.plain_tables import PlainTable
+from hubbub.attacks.plain_tables import ColumnValues, PlainTable
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
 from hubbub.render import Json, hundredths, icons, out_of_100, percent
 from hubbub.render.charts import Icons, icon_array
 
 
-def homogeneity(table: PlainTable, *, quasi_identifiers: Sequence[str], sensitive: str) -> Homogeneity:
+def homogeneity(
+    table: PlainTable, *, quasi_identifiers: Sequence[str], sensitive: str, person: str | ColumnValues | None = None
+) -> Homogeneity:
     """Count who is exposed although nobody is singled out, and how much better an attacker guesses.
 
     The attacker knows that a person is in the table and which group fits. *Before* the table, the best guess for
-    everybody is the most frequent value of all; *after*, that of the person's group.
+    everybody is the most frequent value of all; *after*, that of the person's group. ``person`` says whose each row is
+    (a column of the table, or a sequence): then people are counted, and else rows.
 
     >>> wards = {"age": ["20-30", "20-30", "70-80", "70-80"], "ill": ["asthma", "flu", "cancer", "cancer"]}
     >>> found = homogeneity(wards, quasi_identifiers=["age"], sensitive="ill")
     >>> found.k, found.l, found.exposed
     (2, 1, 2)
     """
-    groups = classes_of(table, quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+    groups = classes_of(table, quasi_identifiers=quasi_identifiers, sensitive=sensitive, person=person)
     names = (quasi_identifiers,) if isinstance(quasi_identifiers, str) else tuple(quasi_identifiers)
     return Homogeneity(names, sensitive, groups)
 
@@ -67,7 +70,7 @@ class Homogeneity(Attack):
     @property
     def exposed(self) -> int:
         """How many people are in such groups: their value is certain."""
-        return int(self.classes.sizes[self.classes.distinct == 1].sum())
+        return self.classes.among(self.classes.distinct == 1)
 
     @property
     def before(self) -> float:
@@ -77,7 +80,7 @@ class Homogeneity(Attack):
     @property
     def after(self) -> float:
         """How often the best guess is right with the table."""
-        return float(self.classes.counts.max(axis=1).sum() / self.classes.people)
+        return float(self.classes.counts.max(axis=1).sum() / self.classes.sizes.sum())
 
     def nearly_sure(self, belief: float = 0.9) -> int:
         """How many people have a value that the attacker holds at least that likely, and did not before."""
@@ -98,8 +101,8 @@ class Homogeneity(Attack):
         if self.k == 1:
             return f"{who} are exposed: they are alone in their group, or all in it have the same {self.sensitive}."
         return (
-            f"Every group has at least {self.k} people, and still {who} are exposed: all in their group have the same "
-            f"{self.sensitive}."
+            f"Every group has at least {self.k} {self.classes.counted}, and still {who} are exposed: all in their "
+            f"group have the same {self.sensitive}."
         )
 
     def numbers(self) -> dict[str, Json]:
@@ -119,16 +122,16 @@ class Homogeneity(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        people = self.classes.people
+        people, counted = self.classes.people, self.classes.counted
         return (
-            ("people", f"{people:,}"),
+            (counted, f"{people:,}"),
             ("groups", f"{len(self.classes.sizes):,}"),
             ("smallest group (k)", f"{self.k:,}"),
             (f"fewest values of {self.sensitive} in a group (l)", f"{self.l:,}"),
             ("the same, weighed by frequency (entropy l)", f"{self.entropy_l:.2f}"),
             ("groups with one value only", count_of(self.homogeneous, len(self.classes.sizes))),
-            ("people whose value is certain", count_of(self.exposed, people)),
-            ("people whose value is at least 90% sure now", count_of(self.nearly_sure(), people)),
+            (f"{counted} whose value is certain", count_of(self.exposed, people)),
+            (f"{counted} whose value is at least 90% sure now", count_of(self.nearly_sure(), people)),
             ("right guesses before", percent(self.before)),
             ("right guesses after", percent(self.after)),
         )

@@ -26,14 +26,16 @@ def differencing(
     table: str,
     victim: str,
     secret: str,
+    person: str | None = None,
     noise: Real | None = None,
     asking: Mapping[str, object] | None = None,
 ) -> Differencing:
     """Ask three harmless counts, and conclude from their difference whether the victim has the secret [All23].
 
     ``victim`` and ``secret`` are SQL conditions: what is known about one person, and what is not. The interface is
-    anything with ``.sql(text)``: a DuckDB connection, ``hubbub.connect(...)``, a class of your own. ``asking`` goes
-    along with each question ({"epsilon": 0.5}). How much noise an answer carries is read from a release of Hubbub;
+    anything with ``.sql(text)``: a DuckDB connection, ``hubbub.connect(...)``, a class of your own. ``person`` is the
+    column that tells people apart, where they have several rows: then people are counted, and else rows. ``asking``
+    goes along with each question ({"epsilon": 0.5}). How much noise an answer carries is read from a release of Hubbub;
     for others ``noise`` is the standard deviation of each answer (nothing: they are exact).
 
     What an attacker concludes from noisy answers is worked out as if noise were normal: the two possible worlds are
@@ -47,11 +49,11 @@ def differencing(
     (True, 1.0)
     """
     who, what = _parse_condition(victim, called="victim"), _parse_condition(secret, called="secret")
-    counting = _counting_query(table)
+    counting = _counting_query(table, person)
     texts = [counting.where(part).sql("duckdb") for part in (who, what, exp.and_(exp.not_(who), what))]
     given = None if noise is None else float(exact(noise, name="noise"))
     answers = tuple(_ask_count(interface, text, given, asking or {}) for text in texts)
-    return Differencing(victim, secret, answers)
+    return Differencing(victim, secret, answers, "rows" if person is None else "people")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Differencing(Attack):
     victim: str
     secret: str
     answers: tuple[NoisyAnswer, ...]
+    counted: str = "rows"  # or people
 
     @property
     def difference(self) -> float:
@@ -114,7 +117,7 @@ class Differencing(Attack):
         """What was found, in one sentence."""
         seen = f"The two counts differ by {short(self.difference)}"
         if not self.std_dev:
-            crowd = "one person fits" if self.alone else f"{short(self.answers[0].value)} people fit"
+            crowd = "one person fits" if self.alone else f"{short(self.answers[0].value)} {self.counted} fit"
             return f"{seen}, and {crowd}: {self._conclusion}."
         return (
             f"{seen}, with noise of ±{short(error_margin(self.std_dev))} (95%): a guess from it is right "
@@ -139,7 +142,7 @@ class Differencing(Attack):
     def table(self) -> TextTable:
         """The three counts and their difference."""
         rows = (*self.facts(), ("the second less the third", _noisy_text(self.difference, self.std_dev)))
-        return TextTable(("how many people with", "answer"), rows)
+        return TextTable((f"how many {self.counted} with", "answer"), rows)
 
     def figure(self) -> Figure:
         """The difference and its interval, beside the two possible worlds."""
@@ -208,14 +211,15 @@ def _parse_condition(text: str, *, called: str) -> exp.Expr:
         ) from None
 
 
-def _counting_query(table: str) -> exp.Select:
+def _counting_query(table: str, person: str | None) -> exp.Select:
+    counted = "COUNT(*) AS n" if person is None else f"COUNT(DISTINCT {person}) AS n"
     try:
-        return sqlglot.select("COUNT(*) AS n").from_(table, dialect="duckdb")
+        return sqlglot.select(counted, dialect="duckdb").from_(table, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, ValueError, TypeError):
         raise Unsuitable(
-            "table is not the name of a table.",
-            why="It goes behind FROM.",
-            fix='Write it as SQL does: patients, or "my patients" in double quotes.',
+            "table or person is not the name of a table or a column.",
+            why="They go behind FROM, and into COUNT(DISTINCT ...).",
+            fix='Write them as SQL does: patients, or "my patients" in double quotes.',
         ) from None
 
 

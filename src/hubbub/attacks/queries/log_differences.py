@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from hubbub.attacks import plain_tables
 from hubbub.attacks.plain_tables import PlainTable
 from hubbub.attacks.queries import query_log
@@ -28,7 +30,13 @@ _SHOWN = 10  # pairs in a table
 
 
 def differences(
-    log: Log, *, table: PlainTable | None = None, secret: str | Sequence[str] = (), few: int = 3, noise: Real = 0
+    log: Log,
+    *,
+    table: PlainTable | None = None,
+    secret: str | Sequence[str] = (),
+    person: str | None = None,
+    few: int = 3,
+    noise: Real = 0,
 ) -> Differences:
     """Search a log of (question, answer) for differences of counts and sums that are about at most ``few`` people.
 
@@ -36,7 +44,8 @@ def differences(
     conditions, which means a count. Two questions make a pair if one has all conditions of the other and more, or
     a narrower range; halves of a whole (a condition and its negation) are added up first, and averages multiplied by
     their counts. Whom the difference is about is counted in ``table`` if there is one, else taken from the log: the
-    difference of two counts itself, or a question about just these people (the lectures' q1).
+    difference of two counts itself, or a question about just these people (the lectures' q1). ``person`` is the column
+    of the table that tells people apart; without it each row counts as a person.
 
     With a ``table`` and the ``secret`` columns, linear algebra finds everybody whose secret follows from *any*
     combination of answers (``isolate``). ``noise`` is the standard deviation in each answer.
@@ -62,7 +71,7 @@ def differences(
     nested = list(pairs([*queries, *query_log.derived_queries(queries)]))
     rows = None if table is None else plain_tables.read_table(table, called="the table")
     hidden = {secret.lower()} if isinstance(secret, str) else {name.lower() for name in secret}
-    sized = _from_log(nested, queries, spread) if rows is None else _from_table(nested, rows)
+    sized = _from_log(nested, queries, spread) if rows is None else _from_table(nested, rows, person)
     small_pairs = tuple(pair for pair in sized if pair.people is not None and 1 <= pair.people <= most)
     people = () if rows is None or not hidden else _isolated_people(queries, rows, hidden, spread)
     return Differences(len(queries), skipped, len(nested), small_pairs, people, most, spread)
@@ -215,17 +224,20 @@ def _from_log(nested: Sequence[NestedQueries], queries: Sequence[Query], noise: 
     return [Difference(pair, size(pair)) for pair in nested]
 
 
-def _from_table(nested: Sequence[NestedQueries], rows: pyarrow.Table) -> list[Difference]:
+def _from_table(nested: Sequence[NestedQueries], rows: pyarrow.Table, person: str | None) -> list[Difference]:
     """Sizes counted in the table: of those left out, or of those in between if these are fewer (but somebody)."""
     if not nested:
         return []
     wanted = [part for pair in nested for part in (pair.large.conditions, pair.small.conditions, pair.left_out)]
     masks = query_log.condition_masks(rows, wanted).reshape(len(nested), 3, -1)
-    between = (masks[:, 0] & ~masks[:, 1]).sum(axis=1)  # also those for whom a missing value decides
-    left_out = masks[:, 2].sum(axis=1)
+    whose = np.arange(rows.num_rows)
+    if person is not None:
+        [column] = plain_tables.known_columns(rows, [person], called="the table")
+        whose = plain_tables.encode_column(rows.column(column))
+    between = masks[:, 0] & ~masks[:, 1]  # also those for whom a missing value decides
     return [
-        Difference(pair, _smaller_group([int(few), int(others)]))
-        for pair, few, others in zip(nested, between, left_out, strict=True)
+        Difference(pair, _smaller_group([len(np.unique(whose[mask])) for mask in (few, others)]))
+        for pair, few, others in zip(nested, between, masks[:, 2], strict=True)
     ]
 
 

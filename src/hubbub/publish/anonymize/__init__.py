@@ -6,5 +6,6 @@ table. From outside use ``hubbub.publish``. Start with ``mondrian``.
 
 from hubbub.publish.anonymize.anonymized_table import NO_GUARANTEE
 from hubbub.publish.anonymize.privacy_models import least_size
+from hubbub.publish.anonymize.request import split_unit
 
-__all__ = ["NO_GUARANTEE", "least_size"]
+__all__ = ["NO_GUARANTEE", "least_size", "split_unit"]

@@ -25,6 +25,8 @@ NO_GUARANTEE = (
     "knows more than was thought of, or who has another release about the same people."
 )
 
+EACH_ROW = "Each row counts as a person; who has several rows is told apart by unit=."
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anonymized(Document):
@@ -46,11 +48,17 @@ class Anonymized(Document):
     metrics: Metrics
     manifest: Manifest
     search: tuple[str, ...] = ()  # how it was found, in sentences
+    people: Codes | None = field(default=None, repr=False)  # whose each row is, if not its own: for the owner alone
 
     @property
     def k(self) -> int:
-        """The size of the smallest class."""
+        """The size of the smallest class: in people, if a unit tells them apart, else in rows."""
         return self.metrics.smallest
+
+    @property
+    def counted(self) -> str:
+        """What classes are counted in, in a word."""
+        return "rows" if self.people is None else "people"
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -67,15 +75,17 @@ class Anonymized(Document):
         """What was made, in one sentence."""
         left = f" {self.metrics.suppressed:,} rows were left out." if self.metrics.suppressed else ""
         return (
-            f"{self.table.num_rows:,} rows in {self.metrics.classes:,} classes, the smallest of {self.k:,} rows.{left} "
+            f"{self.table.num_rows:,} rows in {self.metrics.classes:,} classes, the smallest of {self.k:,} "
+            f"{self.counted}.{left} "
             f"Of what the quasi-identifiers said, {percent(self.metrics.gcp)} is gone."
         )
 
     def sections(self) -> tuple[Section, ...]:
         """What was made, what it does not protect against, what it cost."""
-        held = tuple(f"Holds: {model.words}" for model in self.models)
+        held = tuple(f"Holds: {words}" for words in self.manifest.models)
+        each = () if self.people is not None else (EACH_ROW,)
         return (
-            Section("What was made", (self.headline, *held, *self.search)),
+            Section("What was made", (self.headline, *held, *each, *self.search)),
             Section("What this does not protect against", (*self.gaps, *self._passed_on(), NO_GUARANTEE)),
             Section("What it cost", (), self._costs(), self._figure()),
             Section("What was generalized", (), self.manifest.table()),
@@ -104,7 +114,8 @@ class Anonymized(Document):
             f"Published as they were, and in no model: {', '.join(names)}. Whoever knows one of them of a person can "
             "use it like a quasi-identifier."
         )
-        kept = identifying_columns(self.table, [*self.quasi_identifiers, *self.sensitive], self.k)
+        named = [*self.quasi_identifiers, *self.sensitive]
+        kept = identifying_columns(self.table, named, self.k, people=self.people)
         if not kept:
             return (sentence,)
         return (

@@ -17,8 +17,9 @@ from hubbub.publish.anonymize.privacy_models import (
     PrivacyModel,
     RecursiveL,
     TCloseness,
+    model_words,
 )
-from hubbub.publish.anonymize.request import secrets_of
+from hubbub.publish.anonymize.request import secrets_of, split_unit
 from hubbub.render import Json, short
 from hubbub.schema import FrameLike
 from hubbub.terms import EmptyInput
@@ -31,6 +32,7 @@ def check(
     sensitive: str | Sequence[str] = (),
     models: Sequence[PrivacyModel] = (),
     hierarchy: Hierarchy | None = None,
+    unit: str | None = None,
 ) -> Checked:
     """Measure the classes of equal quasi-identifiers: their k, and for each sensitive column their l and t.
 
@@ -38,13 +40,16 @@ def check(
     reading also holds for whoever lets a missing value match any other: that only joins rows. ``models`` that are given
     are checked as well; ``hierarchy`` is that of a single sensitive column, for its t.
 
+    ``unit`` is the column that tells people apart, who may have several rows: then classes are counted in different
+    people. Without it each row counts as a person.
+
     >>> import pyarrow
     >>> wards = {"age": ["20-30", "20-30", "70-80", "70-80"], "ill": ["flu", "asthma", "cancer", "cancer"]}
     >>> found = check(pyarrow.table(wards), quasi_identifiers=["age"], sensitive="ill")
     >>> found.k, found.measures[0].distinct_l, found.measures[0].t
     (2, 1, 0.5)
     """
-    rows = named_rows(table)
+    rows, people = split_unit(named_rows(table), unit)
     names = known_columns(
         quasi_identifiers, rows, called="quasi-identifiers", why="Rows that agree in them are a class."
     )
@@ -54,10 +59,11 @@ def check(
     every = [*wanted, *(model.sensitive for model in models if model.sensitive)]
     columns = [code_column(name, rows[name]) for name in names]
     labels, number = combine_codes([one.codes for one in columns], [len(one.labels) for one in columns])
-    classes = EquivalenceClasses(labels, number, secrets_of(rows, names, every))
+    classes = EquivalenceClasses(labels, number, secrets_of(rows, names, every), people=people)
     measures = tuple(_column_diversity(classes, name, hierarchy) for name in dict.fromkeys(wanted))
     broken = tuple(model for model in models if not model.holds(classes).all())
-    return Checked(names, labels, number, int(classes.sizes.min()), measures, tuple(models), broken)
+    counted = "rows" if people is None else "people"
+    return Checked(names, labels, number, int(classes.sizes.min()), measures, tuple(models), broken, counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,7 @@ class Checked(Document):
     measures: tuple[ColumnDiversity, ...]
     models: tuple[PrivacyModel, ...]
     broken: tuple[PrivacyModel, ...]
+    counted: str = "rows"  # or people
 
     @property
     def holds(self) -> bool:
@@ -107,9 +114,12 @@ class Checked(Document):
         """What holds, and what that does not protect against."""
         summary = (
             f"{self.classes.size:,} rows in {self.number:,} classes of equal {', '.join(self.quasi_identifiers)}; the "
-            f"smallest has {self.k:,}. " + ("One row is alone: it can be linked to a name." if self.k == 1 else "")
+            f"smallest has {self.k:,}{' people' if self._by_people else ''}. " + (self._alone if self.k == 1 else "")
         ).strip()
-        verdicts = tuple(f"{'BROKEN' if model in self.broken else 'Holds'}: {model.words}" for model in self.models)
+        verdicts = tuple(
+            f"{'BROKEN' if model in self.broken else 'Holds'}: {model_words(model, people=self._by_people)}"
+            for model in self.models
+        )
         return (
             Section("What was found", (summary, *verdicts), self._table() if self.measures else None),
             Section("What this does not protect against", (*self._gaps(), NO_GUARANTEE)),
@@ -124,7 +134,7 @@ class Checked(Document):
             "classes": self.number,
             "k": self.k,
             "holds": self.holds,
-            "broken": [model.words for model in self.broken],
+            "broken": [model_words(model, people=self._by_people) for model in self.broken],
             "measures": [
                 {
                     "sensitive": one.sensitive,
@@ -137,6 +147,14 @@ class Checked(Document):
             ],
             "not_protected": [*self._gaps(), NO_GUARANTEE],
         }
+
+    @property
+    def _by_people(self) -> bool:
+        return self.counted == "people"
+
+    @property
+    def _alone(self) -> str:
+        return f"One {'person' if self._by_people else 'row'} is alone: it can be linked to a name."
 
     def _gaps(self) -> tuple[str, ...]:
         models: list[PrivacyModel] = [KAnonymity(2), *self.models]

@@ -39,7 +39,7 @@ class EquivalenceClasses:
 
     Models look at classes through this alone, so that the same check serves a whole table, the halves of a cut, and
     the nodes of a lattice. ``rows`` are the rows of the sensitive columns that are meant (all if None); ``weights``
-    say how many rows each stands for (one if None).
+    say how many rows each stands for (one if None); ``people`` whose each row is (its own, if None).
     """
 
     labels: Codes
@@ -47,19 +47,43 @@ class EquivalenceClasses:
     secrets: Mapping[str, SensitiveColumn]
     rows: Codes | None = None
     weights: Codes | None = None
+    people: Codes | None = None
 
     @cached_property
     def sizes(self) -> Codes:
+        """How many people each class has."""
+        if self.people is None:
+            return self.totals
+        return np.bincount(_distinct_pairs(self.labels, self.people)[0], minlength=self.number)
+
+    @cached_property
+    def totals(self) -> Codes:
         """How many rows each class has."""
         return _class_totals(self.labels, self.number, self.weights)
 
     def cells(self, name: str) -> ClassCounts:
-        """How often each value of a sensitive column occurs in each class."""
+        """How many rows of each class have each value of a sensitive column."""
+        return self._count_cells(name, by_people=False)
+
+    def known(self, name: str) -> ClassCounts:
+        """How many people of each class have each value, but for the missing one: who knows that it is not missing
+        looks at the others. A class may have none."""
+        cells = self._count_cells(name, by_people=self.people is not None)
+        there = cells.value >= int(self.secrets[name].column.gaps)
+        owner = cells.owner[there]
+        return ClassCounts(
+            owner, cells.value[there], cells.count[there], np.searchsorted(owner, np.arange(self.number))
+        )
+
+    def _count_cells(self, name: str, *, by_people: bool) -> ClassCounts:
         secret = self.secrets[name].column
         codes = secret.codes if self.rows is None else secret.codes[self.rows]
         width = len(secret.labels)
         keys = self.labels * width + codes
-        if self.weights is None:
+        if by_people:
+            assert self.people is not None
+            present, counts = np.unique(_distinct_pairs(keys, self.people)[0], return_counts=True)
+        elif self.weights is None:
             present, counts = count_keys(keys, self.number * width)
         else:
             present, back = np.unique(keys, return_inverse=True)
@@ -67,15 +91,12 @@ class EquivalenceClasses:
         owner = present // width
         return ClassCounts(owner, present - owner * width, counts, run_starts(owner))
 
-    def known(self, name: str) -> ClassCounts:
-        """The same without the missing value: who knows that it is not missing looks at the others. A class may have
-        none."""
-        cells = self.cells(name)
-        there = cells.value >= int(self.secrets[name].column.gaps)
-        owner = cells.owner[there]
-        return ClassCounts(
-            owner, cells.value[there], cells.count[there], np.searchsorted(owner, np.arange(self.number))
-        )
+
+def _distinct_pairs(first: Codes, second: Codes) -> tuple[Codes, Codes]:
+    """Each pair of codes once, in order."""
+    width = int(second.max(initial=0)) + 1
+    pairs = np.unique(first * width + second)
+    return pairs // width, pairs % width
 
 
 def _class_totals(labels: Codes, number: int, weights: Codes | None) -> Codes:

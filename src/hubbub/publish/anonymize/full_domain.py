@@ -35,6 +35,7 @@ def full_domain(
     at_most: Mapping[str, int] | None = None,
     effort: int = 1000,
     keep: Sequence[str] = (),
+    unit: str | None = None,
 ) -> Anonymized:
     """Find the levels at which every class fulfils the models with the smallest loss [Swe02, EDI09].
 
@@ -50,6 +51,9 @@ def full_domain(
     All other columns are published as they are. One whose values differ from row to row (``identifiers``) is refused,
     unless a model names it as sensitive or it is in ``keep``.
 
+    ``unit`` is the column that tells people apart, who may have several rows: then classes are counted in different
+    people, and the column is not published. Without it each row counts as a person.
+
     >>> import pyarrow
     >>> from hubbub.publish import Intervals
     >>> people = pyarrow.table({"age": [21, 24, 25, 31, 33, 35], "sex": ["f", "f", "f", "m", "f", "m"]})
@@ -59,7 +63,7 @@ def full_domain(
     """
     wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
     task = anonymization_request(
-        table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep
+        table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep, unit=unit
     )
     levels = [task.hierarchies.get(one.name, Flat()).on(one) for one in task.columns]
     top = _top_node(task, levels, at_most or {})
@@ -138,13 +142,14 @@ def _publish_node(lattice: Lattice, back: Codes, optimum: LatticeOptimum) -> Ano
             )
         )
     suppressed = back.size - kept.size
-    metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=suppressed)
-    asked_for = tuple(model.words for model in task.models)
-    manifest = Manifest("full-domain generalization", asked_for, tuple(columns), task.untouched, back.size, suppressed)
+    metrics = class_losses(
+        sizes, penalties, k=least_size(task.models), suppressed=suppressed, smallest=task.smallest(classes, kept)
+    )
+    manifest = Manifest("full-domain generalization", task.words, tuple(columns), task.untouched, back.size, suppressed)
     sentences, order = _describe_search(lattice, optimum), by_values(rows)
     return Anonymized(
         rows.take(_arrow_array(order)), classes[order], kept[order], task.names, task.sensitive, task.models, metrics,
-        manifest, sentences,
+        manifest, sentences, None if task.people is None else task.people[kept[order]],
     )  # fmt: skip
 
 

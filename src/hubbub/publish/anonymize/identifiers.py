@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hubbub.publish.anonymize.coded_columns import one_form, value_ranks
+from hubbub.publish.anonymize.coded_columns import Codes, one_form, value_ranks
 from hubbub.terms import OutOfRange
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _FEWEST = 5  # rows that share a value, on average, in a column that divides peo
 _RARE = 100  # at most one row in so many may hold a value of fewer rows
 
 
-def identifying_columns(rows: pyarrow.Table, named: Sequence[str], k: int) -> list[str]:
+def identifying_columns(rows: pyarrow.Table, named: Sequence[str], k: int, *, people: Codes | None = None) -> list[str]:
     """The columns, but for those named, whose values tell rows apart more finely than classes of k rows may.
 
     These are columns whose values occur in fewer than k rows on average (and in fewer than 5, if k is less), and those
@@ -29,12 +29,18 @@ def identifying_columns(rows: pyarrow.Table, named: Sequence[str], k: int) -> li
     "none" for all others. In few rows every value is rare, also one of a small group. So neither is said of a column
     with no more values than the root of the number of rows; and of a column with rare values beside common ones, where
     the rare values are no more than the root of the number of rows that hold them. Rows without a value do not count.
+    Where ``people`` says whose each row is, people are counted instead of rows, each once for a value.
     """
-    return [name for name in rows.column_names if name not in named and _divides(rows[name], max(k, _FEWEST))]
+    return [name for name in rows.column_names if name not in named and _divides(rows[name], max(k, _FEWEST), people)]
 
 
-def _divides(column: pyarrow.ChunkedArray, k: int) -> bool:
-    counts = np.unique(value_ranks(one_form(column).drop_null()), return_counts=True)[1]
+def _divides(column: pyarrow.ChunkedArray, k: int, people: Codes | None) -> bool:
+    flat = one_form(column)
+    ranks = value_ranks(flat.drop_null())
+    if people is not None:
+        size = int(people.max(initial=0)) + 1
+        ranks = np.unique(ranks * size + people[np.asarray(flat.is_valid())]) // size
+    counts = np.unique(ranks, return_counts=True)[1]
     present, rare = int(counts.sum()), counts[counts < k]
     finely = len(counts) * k > present and len(counts) ** 2 > present
     # The average alone says nothing of a column that has one common value beside a name for each of the rest; nor does
@@ -42,9 +48,16 @@ def _divides(column: pyarrow.ChunkedArray, k: int) -> bool:
     return finely or bool(rare.sum() * _RARE > present and len(rare) ** 2 > rare.sum())
 
 
-def refuse_identifiers(rows: pyarrow.Table, named: Sequence[str], k: int, *, argument: str = "keep={names!r}") -> None:
+def refuse_identifiers(
+    rows: pyarrow.Table,
+    named: Sequence[str],
+    k: int,
+    *,
+    argument: str = "keep={names!r}",
+    people: Codes | None = None,
+) -> None:
     """Refuse what nobody named; ``argument`` says how it is named."""
-    names = identifying_columns(rows, named, k)
+    names = identifying_columns(rows, named, k, people=people)
     if names:
         raise OutOfRange(
             f"{', '.join(names)}: the values differ from row to row, and would be published as they are.",

@@ -52,6 +52,7 @@ class Lattice:
     rows: int
     most: int  # rows that may be suppressed
     top: Node
+    people: Codes | None = None  # whose each of our rows is
     seen: dict[Node, NodeLoss] = field(default_factory=dict)
 
     @property
@@ -93,11 +94,12 @@ class Lattice:
 
     def _of(self, labels: Codes, number: int, kept: Truths) -> EquivalenceClasses:
         if kept.all():
-            return EquivalenceClasses(labels, number, self.secrets, None, self.weights)
+            return EquivalenceClasses(labels, number, self.secrets, None, self.weights, self.people)
         rows = np.flatnonzero(kept)
         numbers, back = np.unique(labels[rows], return_inverse=True)
         secrets = {name: _among(secret, rows, self.weights[rows]) for name, secret in self.secrets.items()}
-        return EquivalenceClasses(back, numbers.size, secrets, rows, self.weights[rows])
+        people = None if self.people is None else self.people[rows]
+        return EquivalenceClasses(back, numbers.size, secrets, rows, self.weights[rows], people)
 
     def outcome(self, node: Node) -> NodeLoss:
         """What a node would publish; worked out once."""
@@ -126,7 +128,10 @@ def lattice_of(
     """The lattice of a request, and which of its rows each row of the table is."""
     sensitive = [secret.column for secret in task.secrets.values()]
     columns = [*task.columns, *sensitive]
-    back, number = combine_codes([column.codes for column in columns], [len(column.labels) for column in columns])
+    codes_of, widths_of = [column.codes for column in columns], [len(column.labels) for column in columns]
+    if task.people is not None:  # rows of two people are not alike
+        codes_of, widths_of = [*codes_of, task.people], [*widths_of, int(task.people.max()) + 1]
+    back, number = combine_codes(codes_of, widths_of)
     first = np.empty(number, dtype=np.int64)
     first[back[::-1]] = np.arange(back.size)[::-1]
     weights = np.bincount(back, minlength=number)
@@ -136,7 +141,8 @@ def lattice_of(
         for have, of in zip(levels, codes, strict=True)
     ]
     secrets = {name: secret_of(secret.column.taken(first), weights=weights) for name, secret in task.secrets.items()}
-    lattice = Lattice(task, tuple(levels), weights, tuple(codes), tuple(widths), secrets, back.size, most, top)
+    people = None if task.people is None else task.people[first]
+    lattice = Lattice(task, tuple(levels), weights, tuple(codes), tuple(widths), secrets, back.size, most, top, people)
     return lattice, back
 
 

@@ -19,6 +19,7 @@ class Metrics:
     - ``discernibility``: how many rows each row cannot be told from, added up [BA05]; a suppressed row counts as
       like all.
     - ``average_size``: rows per class, over k [LDR06]; 1 is the best that can be.
+    - ``smallest``: people in the smallest class: rows, unless a unit says whose they are.
     """
 
     classes: int
@@ -48,10 +49,23 @@ class Metrics:
         }
 
 
-def class_losses(sizes: Codes, penalties: Sequence[float], *, k: int, suppressed: int) -> Metrics:
-    """The metrics of classes of these sizes; ``penalties`` are the summed widths of the rows, for each column."""
+def class_losses(
+    sizes: Codes, penalties: Sequence[float], *, k: int, suppressed: int, smallest: int | None = None
+) -> Metrics:
+    """The metrics of classes of these sizes; ``penalties`` are the summed widths of the rows, for each column.
+
+    ``smallest`` is how many people the smallest class has, where they may have several rows.
+    """
     kept = int(sizes.sum())
     rows = kept + suppressed
     squares = sum(size * size for size in sizes.tolist()) + suppressed * rows
     gcp = (sum(penalties) / len(penalties) + suppressed) / rows
-    return Metrics(sizes.size, int(sizes.min()), kept / sizes.size / k, squares, gcp, rows, suppressed)
+    return Metrics(
+        sizes.size,
+        int(sizes.min()) if smallest is None else smallest,
+        kept / sizes.size / k,
+        squares,
+        gcp,
+        rows,
+        suppressed,
+    )

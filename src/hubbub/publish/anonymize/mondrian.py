@@ -32,6 +32,7 @@ def mondrian(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     relaxed: bool = False,
     keep: Sequence[str] = (),
+    unit: str | None = None,
 ) -> Anonymized:
     """Generalize the quasi-identifiers until every class of equal rows fulfils the models [LDR06].
 
@@ -51,6 +52,9 @@ def mondrian(
     All other columns are published as they are. One whose values differ from row to row (``identifiers``) is refused,
     unless a model names it as sensitive or it is in ``keep``.
 
+    ``unit`` is the column that tells people apart, who may have several rows: then classes are counted in different
+    people, and the column is not published. Without it each row counts as a person.
+
     >>> import pyarrow
     >>> people = pyarrow.table({"age": [21, 24, 25, 60, 61, 65], "ill": ["flu", "flu", "flu", "flu", "hay", "hay"]})
     >>> mondrian(people, quasi_identifiers=["age"], k=3).table["age"].to_pylist()
@@ -58,7 +62,7 @@ def mondrian(
     """
     wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
     task = anonymization_request(
-        table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep
+        table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep, unit=unit
     )
     axes = [axis_of(column, task.hierarchies.get(column.name)) for column in task.columns]
     classes = partition_rows(axes, task, relaxed=relaxed)
@@ -112,7 +116,7 @@ def _cut_level(
 ) -> tuple[Truths, Truths]:
     """Which parts are cut, and which rows go up."""
     cuts = _propose_cuts(level, axes, least=least, even=False, relaxed=relaxed)
-    if all(isinstance(model, KAnonymity) for model in task.models):
+    if task.people is None and all(isinstance(model, KAnonymity) for model in task.models):
         choice = np.stack([one.score for one in cuts]).argmax(axis=0)
         return _going_up(level, cuts, choice)
     cut, up = _first_that_holds(level, cuts, task)
@@ -161,7 +165,10 @@ def _halves_hold(level: _Level, tried: Truths, up: Truths, task: AnonymizationRe
     held = np.zeros(tried.size, dtype=bool)
     some, rows = level.only(tried)
     if some.rows.size:
-        halves = EquivalenceClasses(some.parts * 2 + up[rows], 2 * some.sizes.size, task.secrets, some.rows)
+        people = None if task.people is None else task.people[some.rows]
+        halves = EquivalenceClasses(
+            some.parts * 2 + up[rows], 2 * some.sizes.size, task.secrets, some.rows, people=people
+        )
         held[tried] = all_hold(task.models, halves).reshape(-1, 2).all(axis=1)
     return held
 
@@ -212,13 +219,13 @@ def _publish_classes(
         columns.append(
             manifest_column(axis.name, how, values=axis.size, nodes=keys, widths=width, weights=sizes, level=None)
         )
-    metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=0)
-    sentences = tuple(model.words for model in task.models)
-    manifest = Manifest(method, sentences, tuple(columns), task.untouched, classes.size, 0)
+    metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=0, smallest=task.smallest(classes))
+    manifest = Manifest(method, task.words, tuple(columns), task.untouched, classes.size, 0)
     order = by_values(rows)
     return Anonymized(
-        rows.take(order), classes[order], order, task.names, task.sensitive, task.models, metrics, manifest
-    )
+        rows.take(order), classes[order], order, task.names, task.sensitive, task.models, metrics, manifest,
+        people=None if task.people is None else task.people[order],
+    )  # fmt: skip
 
 
 def _class_texts(axis: GeneralizationAxis, low: Codes, high: Codes, classes: Codes) -> tuple[Codes, pyarrow.Array]:

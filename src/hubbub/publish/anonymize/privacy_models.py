@@ -4,6 +4,10 @@ A model is a small frozen value with ``holds(classes)``, which answers for all c
 ``models=[KAnonymity(10), EntropyL(3, "disease")]``. Each says in plain words what it does *not* protect against,
 because none of them bounds what a person with other knowledge can learn.
 
+A class is counted in people: in rows, where each row is somebody else's, and in different people, where a unit tells
+them apart. Of diversity, ``DistinctL`` counts values, whoever has them; ``EntropyL`` and ``RecursiveL`` count how many
+people have each value. t-closeness is about the rows, which are what is published.
+
 A missing sensitive value is no value for the three kinds of diversity: of {flu, flu, (missing)} everybody whose illness
 is known has flu. For t-closeness it is a value like others, the lowest of numbers and dates.
 """
@@ -61,7 +65,7 @@ class PrivacyModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KAnonymity:
-    """Every class has at least k rows [Swe02].
+    """Every class has at least k people: k rows, unless a unit says whose they are [Swe02].
 
     >>> KAnonymity(5).words
     'Every combination of the quasi-identifiers has at least 5 rows.'
@@ -80,7 +84,7 @@ class KAnonymity:
         return self.k
 
     def holds(self, classes: EquivalenceClasses) -> Truths:
-        """Whether each class has k rows."""
+        """Whether each class has k people."""
         return classes.sizes >= self.k
 
     def measure(self, classes: EquivalenceClasses) -> float:
@@ -273,11 +277,11 @@ class TCloseness:
         secret, cells = classes.secrets[self.sensitive], classes.cells(self.sensitive)
         if self.hierarchy is not None:
             return _distances.hierarchical_distance(
-                cells, classes.sizes, secret.shares, self.hierarchy.on(secret.column)
+                cells, classes.totals, secret.shares, self.hierarchy.on(secret.column)
             )
         if secret.column.numeric:
-            return _distances.ordered_distance(cells, classes.sizes, secret.shares)
-        return _distances.equal_distance(cells, classes.sizes, secret.shares)
+            return _distances.ordered_distance(cells, classes.totals, secret.shares)
+        return _distances.equal_distance(cells, classes.totals, secret.shares)
 
     def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether each class is within t of the whole table."""
@@ -324,6 +328,17 @@ def _above_one(value: object) -> float:
             fix="Give l such as 2 or 2.5.",
         )
     return float(number)
+
+
+def model_words(model: PrivacyModel, *, people: bool) -> str:
+    """What a model asks for, in one sentence that says what is counted."""
+    if not people:
+        return model.words
+    if isinstance(model, KAnonymity):
+        return f"Every combination of the quasi-identifiers has at least {model.k} people."
+    if isinstance(model, RecursiveL):
+        return model.words.replace("times as many rows as", "times as many people as")
+    return model.words
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hubbub.publish.anonymize.coded_columns import Coded, code_column, known_column, known_columns, named_rows, one_form
+from hubbub.publish.anonymize.coded_columns import (
+    Coded,
+    Codes,
+    code_column,
+    known_column,
+    known_columns,
+    named_rows,
+    one_form,
+)
 from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses, SensitiveColumn, secret_of
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.identifiers import refuse_identifiers
-from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, least_size
+from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, least_size, model_words
+from hubbub.publish.privacy_units import people_of
 from hubbub.render import short
 from hubbub.schema import FrameLike
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
@@ -31,6 +40,17 @@ class AnonymizationRequest:
     models: tuple[PrivacyModel, ...]
     secrets: Mapping[str, SensitiveColumn]
     hierarchies: Mapping[str, Hierarchy]
+    people: Codes | None = None  # whose each row is; its own, if None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the models ask for, in sentences."""
+        return tuple(model_words(model, people=self.people is not None) for model in self.models)
+
+    def smallest(self, classes: Codes, rows: Codes | None = None) -> int:
+        """How many people the smallest of these classes has; ``rows`` are the rows that they are of."""
+        people = self.people if rows is None or self.people is None else self.people[rows]
+        return int(EquivalenceClasses(classes, int(classes.max()) + 1, {}, people=people).sizes.min())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,9 +75,10 @@ def anonymization_request(
     models: Sequence[PrivacyModel],
     hierarchies: Mapping[str, Hierarchy] | None = None,
     keep: Sequence[str] = (),
+    unit: str | None = None,
 ) -> AnonymizationRequest:
     """Read and check a request. The table belongs to who asks, so its size and what it can reach may be told."""
-    given = named_rows(table)
+    given, people = split_unit(named_rows(table), unit)
     names = known_columns(
         quasi_identifiers,
         given,
@@ -72,10 +93,22 @@ def anonymization_request(
     rows = _in_one_form(given)
     secrets = secrets_of(rows, names, sensitive)
     steps = _check_hierarchies(hierarchies or {}, names)
-    _check_reachable(models, rows.num_rows, secrets)
-    refuse_identifiers(rows, [*names, *sensitive, *wanted], least_size(models))
+    _check_reachable(models, rows.num_rows, secrets, people)
+    refuse_identifiers(rows, [*names, *sensitive, *wanted], least_size(models), people=people)
     columns = tuple(code_column(name, rows[name]) for name in names)
-    return AnonymizationRequest(rows, columns, tuple(models), secrets, steps)
+    return AnonymizationRequest(rows, columns, tuple(models), secrets, steps, people)
+
+
+def split_unit(rows: pyarrow.Table, unit: str | None) -> tuple[pyarrow.Table, Codes | None]:
+    """The table without the column that tells people apart, and whose each row is.
+
+    Rows without an id belong to one person together: they hide nobody.
+    """
+    if unit is None:
+        return rows, None
+    column = rows[known_column(unit, rows, called="unit=")]
+    people = people_of(column)
+    return rows.drop([unit]), np.where(people < 0, people.max(initial=-1) + 1, people)
 
 
 def _in_one_form(rows: pyarrow.Table) -> pyarrow.Table:
@@ -126,22 +159,25 @@ def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], names: Sequence[str
     return dict(hierarchies)
 
 
-def _check_reachable(models: Sequence[PrivacyModel], rows: int, secrets: Mapping[str, SensitiveColumn]) -> None:
+def _check_reachable(
+    models: Sequence[PrivacyModel], rows: int, secrets: Mapping[str, SensitiveColumn], people: Codes | None
+) -> None:
     """What the whole table as one class does not fulfil, no partition does."""
     if not rows:
         raise EmptyInput("the table has no rows.", why="There is nobody to protect.", fix="Give a table with rows.")
-    everybody = EquivalenceClasses(np.zeros(rows, dtype=np.int64), 1, secrets)
+    everybody = EquivalenceClasses(np.zeros(rows, dtype=np.int64), 1, secrets, people=people)
+    counted = "rows" if people is None else "people"
     for model in models:
         if model.holds(everybody)[0]:
             continue
         if isinstance(model, KAnonymity):
             raise OutOfRange(
-                f"k={model.k} is more than the table's {rows} rows.",
-                why="Every class needs k rows, and there are not as many.",
-                fix="Ask for a smaller k, or add rows.",
+                f"k={model.k} is more than the table's {int(everybody.sizes[0])} {counted}.",
+                why=f"Every class needs k {counted}, and there are not as many.",
+                fix=f"Ask for a smaller k, or add {counted}.",
             )
         raise OutOfRange(
-            f"no partition of this table fulfils the model: {model.words}",
+            f"no partition of this table fulfils the model: {model_words(model, people=people is not None)}",
             why=f"All rows together reach {short(model.measure(everybody))}, and smaller classes reach less.",
             fix="Ask for a weaker model: a smaller l, or a larger c or t.",
         )

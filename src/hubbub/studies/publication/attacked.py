@@ -11,9 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubbub import attacks
 from hubbub.publish import Anonymized, CodedRows, Published, Synthetic
+from hubbub.publish.anonymize import split_unit
 from hubbub.publish.metrics import Candidate, ComparisonCells, RowTable, candidate_of, declared_cells
 from hubbub.studies.attempts import FaceAttack
 from hubbub.studies.publication.methods import PublicationTable
@@ -32,6 +34,7 @@ MOST_RECONSTRUCTED = 1000  # people whose secret is reconstructed
 MOST_TRACED = 300  # people who are looked for, and as many others
 MOST_SHARES = 3000
 _BINS = 8
+_PERSON = "whose row it is"  # no column of a table that was read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,27 +59,28 @@ def all_attempts(
 ) -> Iterator[TableAttack]:
     """Every attack on everything to which it applies."""
     people = table.drop([name for name in order.names if name in table.column_names])
+    whose = None if order.unit is None else np.asarray(split_unit(table, order.unit)[1])
     own = np.arange(people.num_rows)
     if order.known:
-        yield _attack_by_linkage(RAW, people, people, own, order, generalized=False)
-    yield from _attack_classes(RAW, people, order, ("Homogeneity",))
+        yield _attack_by_linkage(RAW, people, people, own, order, whose, generalized=False)
+    yield from _attack_classes(RAW, people, order, whose, ("Homogeneity",))
     for each in tables:
-        yield from _attack_table(each, people, order)
+        yield from _attack_table(each, people, order, whose)
     if holdout is not None and order.declared is not None:
         faces = {each.name: each.result for each in tables if not each.method.has_places}
         yield from _attack_membership({RAW: people, **faces}, people, holdout, order)
 
 
 def _attack_table(
-    published: PublicationTable, people: pyarrow.Table, order: PublicationRequest
+    published: PublicationTable, people: pyarrow.Table, order: PublicationRequest, whose: NDArray[np.int64] | None
 ) -> Iterator[TableAttack]:
     result = published.result
     if isinstance(result, Anonymized):
-        yield _attack_by_linkage(published.name, result.table, people, result.kept, order, generalized=True)
-        yield from _attack_classes(published.name, result.table, order)
+        yield _attack_by_linkage(published.name, result.table, people, result.kept, order, whose, generalized=True)
+        yield from _attack_classes(published.name, result.table, order, result.people)
     elif isinstance(result, Synthetic) and order.known:
         nobody = np.full(result.table.num_rows, -1)  # no row is anybody's
-        yield _attack_by_linkage(published.name, result.table, people, nobody, order, generalized=False)
+        yield _attack_by_linkage(published.name, result.table, people, nobody, order, whose, generalized=False)
     elif published.method is Method.TABLES:
         yield from _attack_counts(published, people, order)
 
@@ -90,21 +94,34 @@ def _attack_by_linkage(
     people: pyarrow.Table,
     owners: Any,
     order: PublicationRequest,
+    whose: NDArray[np.int64] | None,
     *,
     generalized: bool,
 ) -> TableAttack:
-    """Names from a list of the same people: the worst case, a list that leaves nobody out."""
+    """Names from a list of the same people: the worst case, a list that leaves nobody out.
+
+    ``owners`` has the row of the list that each released one is (-1: of nobody), ``whose`` the person of each row of
+    the list, where people have several.
+    """
     chosen = np.random.default_rng(0).permutation(released.num_rows)[:MOST_LINKED]
     shown, known = released.take(chosen), list(order.known)
     roll, truth = people.select(known), owners[chosen]
-    attempt = TableAttack.attempt(
-        "Linkage", face, partial(attacks.link, shown, roll, on=known, truth=truth.tolist(), generalized=generalized)
-    )
+    asked: dict[str, Any] = {"on": known, "generalized": generalized}
+    if whose is not None:
+        truth = np.where(truth < 0, -1, whose[truth])
+        roll, asked = roll.append_column(_PERSON, _arrow_array(whose)), {**asked, "identity": _PERSON}
+    attempt = TableAttack.attempt("Linkage", face, partial(attacks.link, shown, roll, truth=truth.tolist(), **asked))
     if attempt.result is not None and len(chosen) < released.num_rows:
         attempt = replace(attempt, sampled=released.num_rows)
     if attempt.result is None or order.sensitive is None or order.sensitive in known:
         return attempt
     return _score_secrets(attempt, attempt.result, shown[order.sensitive], people[order.sensitive])
+
+
+def _arrow_array(values: NDArray[np.int64]) -> pyarrow.Array:
+    import pyarrow
+
+    return pyarrow.array(values)
 
 
 def _score_secrets(attempt: TableAttack, linkage: Any, shown: Any, real: Any) -> TableAttack:
@@ -126,12 +143,13 @@ def _attack_classes(
     face: str,
     table: pyarrow.Table,
     order: PublicationRequest,
+    whose: NDArray[np.int64] | None,
     wanted: Sequence[str] = ("Homogeneity", "Background knowledge"),
 ) -> Iterator[TableAttack]:
     """What the people of one class have in common, and what ruling out a value leaves."""
     if not order.known or order.sensitive is None or order.sensitive in order.known:
         return
-    asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "sensitive": order.sensitive}
+    asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "sensitive": order.sensitive, "person": whose}
     known: dict[str, Callable[..., Attack]] = {
         "Homogeneity": attacks.homogeneity,
         "Background knowledge": attacks.background,

@@ -16,7 +16,7 @@ from hubbub.publish import (
     refuse_identifiers,
     synthesize,
 )
-from hubbub.publish.anonymize import NO_GUARANTEE, least_size
+from hubbub.publish.anonymize import NO_GUARANTEE, least_size, split_unit
 from hubbub.render import short
 from hubbub.studies.publication.counts import publish_counts
 from hubbub.studies.publication.request import Method, PublicationRequest
@@ -108,14 +108,17 @@ def publish_table(
 def _anonymize_table(method: Method, table: pyarrow.Table, order: PublicationRequest) -> PublicationTable:
     asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "models": order.models}
     asked["hierarchies"] = order.hierarchies
-    nameless = table.drop([name for name in order.names if name in table.column_names])
-    asked["keep"] = nameless.column_names  # what nobody named is refused below, in the terminal's own words
+    nameless = table.drop([name for name in order.names if name in table.column_names and name != order.unit])
+    asked["unit"] = order.unit
+    rows, people = split_unit(nameless, order.unit)
+    asked["keep"] = rows.column_names  # what nobody named is refused below, in the terminal's own words
     if method is Method.MONDRIAN:
         anonymized = mondrian(nameless, relaxed=order.relaxed, **asked)
     else:
         anonymized = full_domain(nameless, suppression=order.suppression, **asked)
     named = [*order.known, *order.keep, *filter(None, [order.sensitive])]
-    refuse_identifiers(nameless, named, least_size(order.models), argument="--keep {listed}")
+    refuse_identifiers(rows, named, least_size(order.models), argument="--keep {listed}", people=people)
     models = {"k-anonymity, k": order.k, "l-diversity, l": order.l, "t-closeness, t": order.t}
     model = "; ".join(f"{name} = {value}" for name, value in models.items() if value is not None)
+    model += f", each {order.unit}" if order.unit else ""
     return PublicationTable(method, anonymized, model, (*anonymized.gaps, NO_GUARANTEE))

@@ -82,12 +82,16 @@ def _attack_grouped_table(target: Target, grouped: Anonymized | HubbubError) -> 
 
 
 def _attack_homogeneity(target: Target, grouped: Anonymized | HubbubError) -> Attack:
-    return attacks.homogeneity(_grouped_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
+    return attacks.homogeneity(_grouped_table(grouped), **_class_columns(target))
 
 
 def _attack_background(target: Target, grouped: Anonymized | HubbubError) -> Attack:
     """What is left if it is known of somebody what they do *not* have."""
-    return attacks.background(_grouped_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
+    return attacks.background(_grouped_table(grouped), **_class_columns(target))
+
+
+def _class_columns(target: Target) -> dict[str, Any]:
+    return {"quasi_identifiers": target.known, "sensitive": target.secret.column, "person": target.person}
 
 
 def _grouped_table(grouped: Anonymized | HubbubError) -> Any:
@@ -113,6 +117,7 @@ def _attack_by_differences(target: Target, face: Exact | Private) -> Attack:
         table=quote_name(target.table.name),
         victim=described,
         secret=target.secret.condition,
+        person=quote_name(target.person),
         asking=_question_price(face, 3),
     )
 
