@@ -347,7 +347,7 @@ def test_a_run_beyond_the_budget_reads_nothing(ledger: Ledger) -> None:
     assert np.array_equal(vector_of(model.parameters()), start)
 
 
-class Died(Exception):
+class Died(BaseException):
     """A process that ended in the middle."""
 
 

@@ -168,7 +168,8 @@ def test_attacks_say_people_where_they_count_people() -> None:
     asked: dict[str, Any] = {"quasi_identifiers": ["age"], "sensitive": "ill"}
     rows, people = homogeneity(wards, **asked), homogeneity(wards, person="id", **asked)
     assert (rows.k, rows.exposed, people.k, people.exposed, people.classes.people) == (2, 3, 1, 1, 3)
-    assert "at least 2 rows" in rows.headline and "at least 1 people" in people.headline
+    assert "at least 2 rows" in rows.headline
+    assert "they are alone in their group" in people.headline
     assert (people.before, people.after) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
     known = background(wards, person=wards["id"], **asked)
     assert known.exposed_now == 1 and "people who remain" in known.headline
@@ -192,6 +193,6 @@ def test_differencing_counts_people_if_it_knows_them() -> None:
 def test_a_difference_about_one_person_with_many_rows_is_about_one_person() -> None:
     table = {"id": [1] * 6 + [2, 3], "age": [26] * 6 + [40, 50], "ill": ["flu"] * 6 + ["flu", "gout"]}
     log = [({"ill = 'flu'"}, 7), ({"ill = 'flu'", "age <> 26"}, 1)]
-    assert not differences(log, table=table).found  # six rows are not few
-    [found] = differences(log, table=table, person="id").found
+    assert not differences(log, table=table).small_pairs  # six rows are not few
+    [found] = differences(log, table=table, person="id").small_pairs
     assert found.people == 1
