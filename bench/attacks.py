@@ -155,7 +155,9 @@ def overfitted(inputs: np.ndarray, labels: np.ndarray) -> Any:
 
 def trained_privately(epsilon: float, examples: int) -> Callable[[np.ndarray, np.ndarray], Any]:
     def train(inputs: np.ndarray, labels: np.ndarray) -> Any:
-        model = MLPClassifier(epsilon=epsilon, delta=1e-4, norm=6.0, hidden=(32,), classes=[0, 1], rows=examples // 2)
+        model = MLPClassifier(
+            epsilon=epsilon, delta=1e-4, norm=6.0, hidden_layer_sizes=(32,), classes=[0, 1], rows=examples // 2
+        )
         return model.fit(inputs, labels)
 
     return train

@@ -42,7 +42,7 @@ def request(number: object, event: GaussianNoise = EVENT) -> Request:
 
 def new_ledger(url: object, place: Path) -> Ledger:
     ledger = Ledger(str(url), state=place / "state")
-    ledger.open_population("patients", Budget(3, 1e-6), by="bench", why="bench")
+    ledger.open_population("patients", Budget(3, 1e-6), by="bench", why="bench", least_share=1e-12)
     return ledger
 
 

@@ -146,7 +146,7 @@ def _large(quick: bool) -> list[Row]:
 
 def lattice(people: pd.DataFrame, names: list[str], steps: dict[str, Hierarchy], k: int, share: float) -> Lattice:
     models: list[PrivacyModel] = [KAnonymity(k)]
-    task = anonymization_request(people, quasi_identifiers=names, models=models, hierarchies=steps)
+    task = anonymization_request(people[names], quasi_identifiers=names, models=models, hierarchies=steps)
     levels = [steps.get(column.name, Flat()).on(column) for column in task.columns]
     top = tuple(of.height for of in levels)
     return lattice_of(task, levels, top=top, most=int(share * len(people)))[0]
