@@ -79,7 +79,7 @@ def private(kind: type[GradientMethod]) -> Callable[[], None]:
     names = tuple(name for name, _ in model.named_parameters())
     run = run_with_noise(
         sampling=FullBatch(),
-        max_iter=1 << 20,
+        steps=1 << 20,
         clip=1.0,
         error=1e-6,
         size=sum(p.numel() for p in model.parameters()),
