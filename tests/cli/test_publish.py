@@ -89,7 +89,8 @@ def test_a_partition_has_its_classes_and_a_manifest_and_needs_no_domain(clinic: 
 
 def test_all_methods_stand_side_by_side_with_utility_and_attacks(clinic: Shell) -> None:
     said = clinic(
-        f"publish people.csv --method all {PRICE} --k 5 {KNOWN} --keep cost --holdout public.csv --out tables "
+        f"publish people.csv --method all {PRICE.replace('epsilon 2', 'epsilon 8')} --k 5 {KNOWN} --keep cost "
+        "--holdout public.csv --out tables "
         "--report report.html --json"
     )
     assert said.code == 0, said.err
@@ -99,7 +100,8 @@ def test_all_methods_stand_side_by_side_with_utility_and_attacks(clinic: Shell) 
     assert all(each["model"] and each["mechanism"] and each["not_protected"] for each in told["tables"])
     utility = {each["table"]: each["metrics"] for each in told["utility"]["tables"]}
     assert set(utility) == names and len(told["utility"]["baselines"]) == 2
-    assert utility["mst"]["auc"]["value"] > utility["marginals"]["auc"]["value"]  # each alone varies with its noise
+    assert utility["mst"]["auc"]["value"] > 0.7
+    assert utility["mst"]["auc"]["value"] > utility["marginals"]["auc"]["value"] + 0.08
     outcomes = {(each["attack"], each["on"]): each["outcome"] for each in told["attacks"]}
     assert outcomes["Linkage", "the table without names"] == "succeeded"
     assert outcomes["Linkage", "mondrian"] == outcomes["Linkage", "mst"] == "failed"
