@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.accounting import Poisson, Repeat, epsilon
-from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, covers, price_fits
+from hubbub.accounting.budget_limits import UNKNOWN, Amount, Currency, Limit, cost_in, covers, price_fits
 from hubbub.accounting.conversions import rho_epsilon
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.terms import ApproximateDP, Budget, Neighbours, NoBound, PureDP, ZeroConcentratedDP
@@ -60,20 +61,26 @@ def test_a_full_budget_fits_and_one_unit_more_does_not(
 
 @given(st.floats(0.05, 8), st.floats(1e-12, 1e-3))
 def test_what_fits_an_epsilon_delta_budget_converts_to_no_more_than_it(asked: float, delta: float) -> None:
-    limit = Limit(Budget(asked, delta), Currency.CONCENTRATED)
-    full = limit.left(Amount())
-    assert limit.fits(full) and not limit.fits(full + Amount(1)) and not limit.fits(full + Amount(0, 1))
+    limit = Limit(Budget(asked, delta), Currency.EITHER)
+    full, closed = limit.left(Amount()), Amount(epsilon=UNKNOWN)
+    by_rho, basic = Amount(full.loss, full.delta, UNKNOWN), Amount(UNKNOWN, full.delta, full.epsilon, full.tail)
+    for way, more in ((by_rho, Amount(1)), (basic, Amount(epsilon=1)), (basic, Amount(tail=1))):
+        assert limit.fits(way) and not limit.fits(way + more) and not limit.fits(way + Amount(0, 1))
+    assert not limit.fits(closed + Amount(UNKNOWN))
     loss, own = full.parts()
     exact = Fraction(str(delta))
-    assert own <= exact / 4 and rho_epsilon(float(loss), float(exact - own)) <= asked * (1 + 1e-12)
+    tail = full.basic_parts()[1]
+    assert own <= exact / 8 and tail <= exact / 8
+    assert rho_epsilon(float(loss), float(exact - own - tail)) <= asked * (1 + 1e-12)
     assert rho_epsilon(float(loss) * (1 + 1e-6), float(exact) * 0.75) > asked * (1 - 1e-12)
 
 
 def test_the_epsilon_of_a_total_is_that_of_accounting() -> None:
-    limit = Limit(Budget(3, 1e-6), Currency.CONCENTRATED)
-    total = Amount.of(Fraction(1, 100))
+    limit = Limit(Budget(3, 1e-6), Currency.EITHER)
+    total = Amount.of(Fraction(1, 100), epsilon=Fraction(2))
     assert limit.epsilon(total) == pytest.approx(rho_epsilon(0.01, 0.75e-6), rel=1e-9)
-    assert limit.epsilon(Amount.of(Fraction(9))) == 3  # never told as more than the budget
+    assert limit.epsilon(Amount.of(Fraction(1, 100), epsilon=Fraction(1, 2))) == 0.5  # the smaller of two that hold
+    assert limit.epsilon(Amount.of(Fraction(9), epsilon=None)) == 3  # never told as more than the budget
     assert Limit(Budget(rho=1), Currency.CONCENTRATED).epsilon(total) is None
     assert Limit(Budget(1), Currency.PURE).epsilon(total) == 0.01
 
@@ -82,7 +89,8 @@ def test_costs_follow_currency_and_neighbours() -> None:
     assert cost_in(Currency.PURE, TENTH, ADD).parts() == (Fraction(1, 10), 0)
     assert cost_in(Currency.PURE, TENTH, SWAP).parts() == (Fraction(2, 10), 0)
     assert cost_in(Currency.CONCENTRATED, GAUSS, ADD).parts() == (Fraction(1, 800), 0)
-    assert cost_in(Currency.CONCENTRATED, TENTH, ADD).parts() == (Fraction(1, 200), 0)
+    rho, own = cost_in(Currency.CONCENTRATED, TENTH, ADD).parts()
+    assert own == 0 and float(rho) == pytest.approx(0.1 * math.tanh(0.05), rel=1e-12)
     with pytest.raises(NoBound):
         cost_in(Currency.PURE, GAUSS, ADD)
 

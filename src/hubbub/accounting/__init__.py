@@ -2,7 +2,8 @@
 
 - ``epsilon(events, delta=...)``, ``delta(events, epsilon=...)``: the least of all valid bounds
 - ``noise_for``: how much noise a target asks for
-- ``filters``: budgets while steps are chosen adaptively; odometers; ``budget_limits``: the arithmetic under them
+- ``filters``: budgets while steps are chosen adaptively; odometers; ``budget_limits``: the arithmetic under them;
+  ``either_way``: a budget counted in epsilon and in rho at once
 - ``composition``, ``amplification``, ``group_privacy``, ``conversions``: the theorems of the lectures, one by one
 - ``renyi`` (the moments accountant), ``privacy_loss_distribution``, ``gaussian_tradeoff``: single currencies
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
@@ -25,7 +26,7 @@ from hubbub.accounting import (
 from hubbub.accounting.budget_limits import (
     DELTA_UNIT,
     LOSS_UNIT,
-    OWN_DELTA,
+    UNKNOWN,
     Amount,
     Currency,
     Limit,
@@ -36,21 +37,26 @@ from hubbub.accounting.budget_limits import (
 from hubbub.accounting.calibration import noise_for
 from hubbub.accounting.conversions import renyi_epsilon, rho_epsilon, rho_for
 from hubbub.accounting.costs import concentrated
+from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit
 from hubbub.accounting.epsilon_bounds import Delta, Epsilon, delta, epsilon, quick_epsilon
-from hubbub.accounting.filters import ConcentratedFilter
+from hubbub.accounting.filters import ConcentratedFilter, EitherWayFilter, cost_both_ways
 from hubbub.accounting.gaussian_tradeoff import classic_sigma, delta_of, epsilon_of, mu_for, sigma_for
 from hubbub.accounting.remeasure import Remeasurement, remeasure
 from hubbub.terms import Compose, Parallel, Poisson, Repeat, WithoutReplacement
 
 __all__ = [
     "DELTA_UNIT",
+    "FIRST_SPLIT",
     "LOSS_UNIT",
-    "OWN_DELTA",
+    "SPLIT",
+    "UNKNOWN",
     "Amount",
     "Compose",
     "ConcentratedFilter",
     "Currency",
     "Delta",
+    "DeltaSplit",
+    "EitherWayFilter",
     "Epsilon",
     "Limit",
     "Parallel",
@@ -64,6 +70,7 @@ __all__ = [
     "composition",
     "concentrated",
     "conversions",
+    "cost_both_ways",
     "cost_in",
     "costs",
     "covers",

@@ -1,7 +1,8 @@
 """What a budget allows, in the currency in which it is counted; the arithmetic under filters and the ledger.
 
-    PURE          epsilons add up                        pure budgets
-    CONCENTRATED  rho and delta add up                   (epsilon, delta) and rho budgets, chosen adaptively
+    PURE          epsilons add up                             pure budgets
+    CONCENTRATED  rho and own deltas add up                   rho budgets
+    EITHER        both ways at once: epsilons and tails, or rho; own deltas once     (epsilon, delta) budgets
     BASIC         epsilons and deltas of whole plans add up, each plan by its tightest bound
 
 An ``Amount`` counts in whole units of 10^-24 (epsilon or rho) and 10^-40 (delta), each cost rounded up: the decimals
@@ -10,6 +11,7 @@ that people type are exact, sums never grow longer, and an amount reads as a pla
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
@@ -17,6 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from hubbub.accounting import costs, epsilon_bounds
 from hubbub.accounting.conversions import rho_epsilon, rho_for
+from hubbub.accounting.either_way import SPLIT, DeltaSplit, basic_cost, own_delta
 from hubbub.terms import (
     ApproximateDP,
     Budget,
@@ -31,10 +34,9 @@ from hubbub.terms import (
 
 T = TypeVar("T")
 LOSS_UNIT = 10**24
-_LARGEST = 1 << 240  # units; sums of as many as a ledger could ever hold stay below 2^256
+UNKNOWN = 1 << 240  # units: a cost that an account does not know, and a total that has one; nothing fits it
 DELTA_UNIT = 10**40
-OWN_DELTA = Fraction(1, 4)  # of an (epsilon, delta) budget, for steps that bring a delta of their own
-_MARGIN = Fraction(1_000_001, 1_000_000)  # on a plan's bound: another machine's doubles may end a little higher
+_MARGIN = Fraction(1_000_001, 1_000_000)  # on a bound in doubles: another machine's may end a little higher
 
 
 class Currency(StrEnum):
@@ -42,94 +44,215 @@ class Currency(StrEnum):
 
     PURE = "pure"
     CONCENTRATED = "concentrated"
+    EITHER = "either"
     BASIC = "basic"
 
 
 class Amount(NamedTuple):
-    """A cost or a total: ``loss`` (epsilon or rho) in units of 10^-24, ``delta`` in units of 10^-40."""
+    """A cost or a total in whole units: ``loss`` and ``delta`` of the currency, ``epsilon`` and ``tail`` beside them.
+
+    In PURE and BASIC the loss is an epsilon, elsewhere a rho. EITHER counts a rho and own deltas, and beside them the
+    epsilons and tail deltas of the basic account; the other currencies leave these at 0.
+    """
 
     loss: int = 0
     delta: int = 0
+    epsilon: int = 0
+    tail: int = 0
 
     @classmethod
-    def of(cls, loss: Fraction, delta: Fraction = Fraction(0)) -> Amount:
-        """The amount, each part rounded up to a whole unit."""
-        amount = cls(
-            -(-loss.numerator * LOSS_UNIT // loss.denominator), -(-delta.numerator * DELTA_UNIT // delta.denominator)
+    def of(
+        cls,
+        loss: Fraction | None,
+        delta: Fraction = Fraction(0),
+        epsilon: Fraction | None = Fraction(0),
+        tail: Fraction = Fraction(0),
+    ) -> Amount:
+        """The amount, each part rounded up to a whole unit; None is a cost that is not known."""
+        return cls(
+            _units_up(loss, LOSS_UNIT),
+            _units_up(delta, DELTA_UNIT),
+            _units_up(epsilon, LOSS_UNIT),
+            _units_up(tail, DELTA_UNIT),
         )
-        if max(amount) >= _LARGEST:
-            raise TooLarge(
-                "a cost or budget is beyond 10^48.",
-                why="Totals are kept in records of a fixed size, and no promise of that size means anything.",
-                fix="Give an epsilon or rho that means something: at most a few tens.",
-            )
-        return amount
 
     def __add__(self, other: Amount) -> Amount:  # type: ignore[override]
-        return Amount(self.loss + other.loss, self.delta + other.delta)
+        return Amount(*(min(UNKNOWN, a + b) for a, b in zip(self, other, strict=True)))
 
     def __sub__(self, other: Amount) -> Amount:
         """What is in this total and not in that earlier one; never negative."""
-        return Amount(max(0, self.loss - other.loss), max(0, self.delta - other.delta))
+        return Amount(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
 
     def parts(self) -> tuple[Fraction, Fraction]:
         """(loss, delta) as rational numbers."""
         return Fraction(self.loss, LOSS_UNIT), Fraction(self.delta, DELTA_UNIT)
 
+    def basic_parts(self) -> tuple[Fraction, Fraction]:
+        """(epsilon, tail) of the basic account as rational numbers."""
+        return Fraction(self.epsilon, LOSS_UNIT), Fraction(self.tail, DELTA_UNIT)
+
     def measure(self, currency: Currency) -> PrivacyBound:
-        """The amount as a privacy measure."""
+        """The amount as a privacy measure; counted both ways, in epsilon where that is known."""
         loss, delta = self.parts()
         if currency is Currency.PURE:
             return PureDP(loss)
+        if currency is Currency.EITHER and self.epsilon < UNKNOWN:
+            loss, tail = self.basic_parts()
+            return ApproximateDP(loss, delta + tail) if delta + tail else PureDP(loss)
         return ApproximateDP(loss, delta) if currency is Currency.BASIC else ZeroConcentratedDP(loss, delta)
+
+
+def _units_up(value: Fraction | None, unit: int) -> int:
+    if value is None:
+        return UNKNOWN
+    units = -(-value.numerator * unit // value.denominator)
+    if units >= UNKNOWN:
+        raise TooLarge(
+            "a cost or budget is beyond 10^48.",
+            why="Totals are kept in records of a fixed size, and no promise of that size means anything.",
+            fix="Give an epsilon or rho that means something: at most a few tens.",
+        )
+    return units
+
+
+def _units_down(value: Fraction, unit: int) -> int:
+    return value.numerator * unit // value.denominator
 
 
 class Limit:
     """A budget, ready to say whether a total fits.
 
-    An (epsilon, delta) budget counted in rho is split once and for all: three quarters of delta convert the rho, one
-    quarter pays for steps that bring a delta of their own (choosing keys). A split that moved with what was spent would
-    be no filter: somebody who spends delta in some histories and rho in others could pass the line.
+    An (epsilon, delta) budget is counted both ways. Its delta is split once and for all, when it is opened: a share
+    converts the rho, one pays for steps that bring a delta of their own (choosing keys), one for the tails of the basic
+    account. A split that moved with what was spent would be no filter: somebody who spends delta in some histories and
+    rho in others could pass the line. Nor may both accounts have the whole delta.
 
     Guarantee: while every step is let through only if the total with it ``fits``, all steps together are within the
     budget, however each was chosen after the answers before it; in BASIC, each plan's own steps are fixed in advance.
-    Because: [RRUV16, Thm. 3.6] for PURE; [WRRW23, Thm. 1] with [CKS20, Prop. 12] for CONCENTRATED; [DR14, Thm. 3.16]
-    for BASIC, where the sum of the epsilons and of the deltas bounds every adaptive order of plans [RRUV16].
+    Because: [RRUV16, Thm. 3.6] for PURE; [WRRW23, Thm. 1] for CONCENTRATED; docs/proofs/either-way.md for EITHER, from
+    both of them and [CKS20, Prop. 12]; [DR14, Thm. 3.16] for BASIC, where the sum of the epsilons and of the deltas
+    bounds every adaptive order of plans [RRUV16].
     """
 
-    __slots__ = ("_converts", "_delta", "_loss", "budget", "currency")
+    __slots__ = ("_converts", "_most", "budget", "currency", "split")
 
-    def __init__(self, budget: Budget, currency: Currency) -> None:
-        self.budget, self.currency = budget, currency
-        self._converts, own = 0.0, budget.delta
-        if currency is Currency.CONCENTRATED and budget.epsilon is not None:
-            own = budget.delta * OWN_DELTA
-            self._converts = float(budget.delta - own) * (1 - 1e-12)
-            loss = Fraction(rho_for(float(budget.epsilon), self._converts)) if budget.delta else Fraction(0)
-        else:
-            loss = (budget.epsilon if budget.rho is None else budget.rho) or Fraction(0)
-        self._loss = loss.numerator * LOSS_UNIT // loss.denominator
-        self._delta = own.numerator * DELTA_UNIT // own.denominator
+    def __init__(self, budget: Budget, currency: Currency, split: DeltaSplit = SPLIT) -> None:
+        self.budget, self.currency, self.split = budget, currency, split
+        self._converts = 0.0
+        loss = (budget.epsilon if budget.rho is None else budget.rho) or Fraction(0)
+        if currency is not Currency.EITHER:
+            self._most = Amount(_units_down(loss, LOSS_UNIT), _units_down(budget.delta, DELTA_UNIT))
+            return
+        self._converts = float(budget.delta * split.converts) * (1 - 1e-12)
+        rho = Fraction(rho_for(float(loss), self._converts)) if budget.delta else Fraction(0)
+        self._most = Amount(
+            _units_down(rho, LOSS_UNIT),
+            _units_down(budget.delta * split.own, DELTA_UNIT),
+            _units_down(loss, LOSS_UNIT),
+            _units_down(budget.delta * split.tail, DELTA_UNIT),
+        )
+
+    @property
+    def whole(self) -> Amount:
+        """All of the budget, in each account."""
+        return self._most
 
     def fits(self, total: Amount) -> bool:
         """Whether the total stays within the budget."""
-        return total.loss <= self._loss and total.delta <= self._delta
+        return total.delta <= self._most.delta and (self.fits_loss(total) or self.fits_basic(total))
+
+    def fits_loss(self, total: Amount) -> bool:
+        """Whether the currency's own account (in EITHER: the concentrated one) is within its limit."""
+        return total.loss <= self._most.loss
+
+    def fits_basic(self, total: Amount) -> bool:
+        """Whether epsilons and tails are within theirs; False for a budget that is not counted both ways."""
+        return (
+            self.currency is Currency.EITHER and total.epsilon <= self._most.epsilon and total.tail <= self._most.tail
+        )
 
     def left(self, total: Amount) -> Amount:
-        """What still fits."""
-        return Amount(self._loss, self._delta) - total
+        """What still fits, in each account; nothing in one that is exceeded."""
+        left = self._most - total
+        if self.currency is not Currency.EITHER:
+            return left
+        loss = left.loss if self.fits_loss(total) else 0
+        basic = (left.epsilon, left.tail) if self.fits_basic(total) else (0, 0)
+        return Amount(loss, left.delta, *basic)
+
+    def left_words(self, total: Amount) -> str:
+        """What still fits, as people read it: in epsilon where the budget is in epsilon and that account is open."""
+        left = self.left(total)
+        if self.currency is not Currency.EITHER:
+            return left.measure(self.currency).describe()
+        ways = []
+        if self.fits_basic(total):
+            ways.append(f"epsilon = {left.epsilon / LOSS_UNIT:g}")
+        if self.fits_loss(total):
+            ways.append(f"rho = {left.loss / LOSS_UNIT:g}")
+        return " (or ".join(ways) + ")" * (len(ways) - 1) or "nothing"
+
+    def how_many(self, total: Amount, cost: Amount) -> int:
+        """How many steps of that cost still fit: as many as the account that holds more of them."""
+        left = self.left(total)
+        own = _times(left.delta, cost.delta)
+        ways = [_times(left.loss, cost.loss) if self.fits_loss(total) else 0]
+        if self.fits_basic(total):
+            ways.append(min(_times(left.epsilon, cost.epsilon), _times(left.tail, cost.tail)))
+        return min(own, max(ways))
+
+    def default_tail(self, *, epsilon: Fraction | None = None, rho: Fraction | None = None) -> Fraction:
+        """The tail delta of a step that names none: its share of the budget's, by epsilon or by rho.
+
+        In whole units, rounded down: n steps of an n-th of the budget fit it.
+        """
+        return Fraction(math.floor(self._most.tail * self._share_of(epsilon, rho)), DELTA_UNIT)
+
+    def default_own(self, *, epsilon: Fraction | None = None, rho: Fraction | None = None) -> Fraction:
+        """The own delta of a step that names none, in the same way."""
+        return Fraction(math.floor(self._most.delta * self._share_of(epsilon, rho)), DELTA_UNIT)
+
+    def _share_of(self, epsilon: Fraction | None, rho: Fraction | None) -> Fraction:
+        most, part = self._most.loss, rho or Fraction(0)
+        if epsilon is not None and self.currency is Currency.EITHER:
+            most, part = self._most.epsilon, epsilon
+        elif epsilon is not None:
+            part = costs.pure_rho(epsilon) if self.currency is Currency.CONCENTRATED else epsilon
+        return min(Fraction(1), part * LOSS_UNIT / most) if most else Fraction(0)
 
     def epsilon(self, total: Amount) -> float | None:
         """The total as an epsilon at the budget's delta; None for a rho budget, which names no delta."""
         if self.budget.epsilon is None:
             return None
-        spent = total.loss / LOSS_UNIT
-        return min(float(self.budget.epsilon), rho_epsilon(spent, self._converts)) if self._converts else spent
+        if self.currency is not Currency.EITHER:
+            return total.loss / LOSS_UNIT
+        ways = [float(self.budget.epsilon)]
+        if self.fits_loss(total):
+            ways.append(rho_epsilon(total.loss / LOSS_UNIT, self._converts))
+        if self.fits_basic(total):
+            ways.append(total.epsilon / LOSS_UNIT)
+        return min(ways)
+
+
+def _times(left: int, cost: int) -> int:
+    return left // cost if cost else UNKNOWN
 
 
 @lru_cache(maxsize=4096)
-def cost_in(currency: Currency, event: Event, neighbours: Neighbours, delta: Fraction = Fraction(0)) -> Amount:
-    """What the event costs; ``delta`` is where a plan's epsilon is worked out (BASIC only)."""
+def cost_in(
+    currency: Currency,
+    event: Event,
+    neighbours: Neighbours,
+    delta: Fraction = Fraction(0),
+    stated: Fraction | None = None,
+) -> Amount:
+    """What the event costs.
+
+    ``delta`` is where a plan's epsilon is worked out (BASIC), and the tail at which a step's is (EITHER). ``stated`` is
+    the epsilon that the event was calibrated for, if that was said.
+    """
+    if currency is Currency.EITHER:
+        return _cost_both_ways(event, neighbours, delta, stated)
     if currency is Currency.BASIC:
         return Amount.of(Fraction(epsilon_bounds.epsilon(event, delta=delta, neighbours=neighbours)) * _MARGIN, delta)
     if currency is Currency.PURE:
@@ -138,11 +261,38 @@ def cost_in(currency: Currency, event: Event, neighbours: Neighbours, delta: Fra
     return Amount.of(*rho)
 
 
+def _cost_both_ways(event: Event, neighbours: Neighbours, tail: Fraction, stated: Fraction | None) -> Amount:
+    basic = basic_cost(event, neighbours, tail=tail, stated=stated)
+    concentrated = costs.concentrated(event, neighbours)
+    if basic is None:
+        rho, own = require_cost(concentrated, "zCDP or (epsilon, delta)")
+        return Amount.of(rho, own, None)
+    own = own_delta(event, neighbours) if concentrated is None else concentrated[1]
+    exact = basic.tail == 0 or basic.epsilon == stated
+    epsilon = basic.epsilon if exact else basic.epsilon * _MARGIN
+    return Amount.of(None if concentrated is None else concentrated[0], own, epsilon, basic.tail)
+
+
 def covers(charged: Amount, event: Event, *, currency: Currency, neighbours: Neighbours, delta: Fraction) -> bool:
-    """Whether an amount charged long ago pays for the event, by today's accounting."""
+    """Whether an amount charged long ago pays for the event, by today's accounting.
+
+    An epsilon that was worked out in doubles may be charged a millionth less: another machine's end elsewhere.
+    """
+    if currency is Currency.EITHER:
+        return _covers_both_ways(charged, event, neighbours)
     due = cost_in(currency, event, neighbours, delta)
     loss = due.loss if currency is not Currency.BASIC else int(due.loss / _MARGIN)
     return charged.loss >= loss and charged.delta >= due.delta
+
+
+def _covers_both_ways(charged: Amount, event: Event, neighbours: Neighbours) -> bool:
+    """In each account by itself: one in which nothing was known was charged beyond all limits."""
+    stated, tail = charged.basic_parts()
+    known = charged.epsilon < UNKNOWN
+    due = cost_in(Currency.EITHER, event, neighbours, tail, stated * _MARGIN if known else None)
+    jitter = _MARGIN if due.tail else 1  # pure costs are exact
+    basic = not known or (due.epsilon <= math.ceil(charged.epsilon * jitter) and due.tail <= charged.tail)
+    return basic and charged.loss >= due.loss and charged.delta >= due.delta
 
 
 @lru_cache(maxsize=4096)

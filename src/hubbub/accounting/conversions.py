@@ -1,6 +1,6 @@
 """From one currency to another, always rounding against us.
 
-pure epsilon        -> rho = epsilon^2/2                         [BS16, Prop. 3.3]
+pure epsilon        -> rho = epsilon tanh(epsilon/2)             [KOV15], [KS98]; see ``costs.pure_rho``
 rho                 -> Renyi curve alpha rho                     [BS16, Def. 1.1]
 Renyi curve         -> (epsilon, delta)                          [CKS20, Prop. 12]
 rho (+ delta)       -> (epsilon, delta), tight                   [CKS20, Prop. 12 over all orders]
@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hubbub.accounting import gaussian_tradeoff
+from hubbub.accounting.costs import pure_rho
 from hubbub.terms import (
     ApproximateDP,
     GaussianDP,
@@ -114,7 +115,7 @@ def to_concentrated(measure: PureDP | ApproximateDP | GaussianDP) -> ZeroConcent
     """Pure, approximate and Gaussian DP as (approximate) zCDP."""
     if isinstance(measure, GaussianDP):
         return ZeroConcentratedDP(measure.mu**2 / 2)
-    return ZeroConcentratedDP(measure.epsilon**2 / 2, getattr(measure, "delta", Fraction(0)))
+    return ZeroConcentratedDP(pure_rho(measure.epsilon), getattr(measure, "delta", Fraction(0)))
 
 
 def to_renyi(measure: PureDP | ZeroConcentratedDP | GaussianDP, orders: tuple[float, ...]) -> RenyiDP:

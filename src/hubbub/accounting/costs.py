@@ -157,8 +157,7 @@ def _zcdp_of_gaussian_noise(event: GaussianNoise, neighbours: Neighbours) -> tup
 
 @concentrated.register(LaplaceNoise | PureStep)
 def _zcdp_of_pure_step(event: LaplaceNoise | PureStep, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
-    """epsilon^2/2 [BS16, Prop. 3.3]."""
-    return (event.epsilon * unit_distance(event, neighbours)) ** 2 / 2, Fraction(0)
+    return pure_rho(event.epsilon * unit_distance(event, neighbours)), Fraction(0)
 
 
 @concentrated.register
@@ -169,9 +168,9 @@ def _zcdp_of_exponential_choice(event: ExponentialChoice, neighbours: Neighbours
 
 @concentrated.register
 def _zcdp_of_approximate_step(event: ApproximateStep, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
-    """An (epsilon, delta)-DP step is delta-approximately epsilon-DP [KOV15], hence epsilon^2/2-zCDP."""
+    """An (epsilon, delta)-DP step is delta-approximately epsilon-DP [KOV15, Thm. 3.3]."""
     cost = approximate_cost(event, neighbours)
-    return None if cost is None else (cost[0] ** 2 / 2, cost[1])
+    return None if cost is None else (pure_rho(cost[0]), cost[1])
 
 
 @concentrated.register
@@ -210,7 +209,19 @@ def _zcdp_of_parallel(event: Parallel, neighbours: Neighbours) -> tuple[Fraction
 def _zcdp_of_sample(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
     """Through the sampled mechanism's (epsilon, delta), where it has one."""
     cost = approximate_cost(event, neighbours)
-    return None if cost is None else (cost[0] ** 2 / 2, cost[1])
+    return None if cost is None else (pure_rho(cost[0]), cost[1])
+
+
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """The rho of anything that is epsilon-DP: epsilon tanh(epsilon/2), rounded up.
+
+    Because: randomized response dominates every epsilon-DP step [KOV15, Thm. 3.3]; its loss L is +-epsilon with mean
+    k = epsilon tanh(epsilon/2), and ln E exp(s (L - k)) <= s^2 k [KS98, Thm. 2], so that its Renyi divergence of each
+    order a is at most a k: docs/proofs/either-way.md. Never more than epsilon^2/2 [BS16, Prop. 3.3].
+    """
+    if epsilon > _LARGEST_EXPONENT:
+        return epsilon  # tanh is below 1
+    return min(epsilon**2 / 2, epsilon * min(Fraction(1), round_up(math.tanh(float(epsilon) / 2), steps=4)))
 
 
 # ---------------------------------------------------------------- privacy profiles

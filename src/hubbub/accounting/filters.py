@@ -6,6 +6,7 @@ total that is valid at every time at once, and pays a little for that. Each appe
 
     PureFilter, PureOdometer      the sum of epsilons                     [RRUV16]
     AdvancedFilter                advanced composition, same constants    [WRRW23, Thm. 1]
+    EitherWayFilter               epsilons or rho, whichever fits         docs/proofs/either-way.md
     ConcentratedFilter            sums of rho and delta                   [WRRW23, Thm. 1 via zCDP]
     RenyiFilter                   one order, fixed when it is opened      [FZ21], [Lec21]
     ConcentratedOdometer          a time-uniform bound                    docs/proofs/odometer.md
@@ -22,7 +23,8 @@ from functools import lru_cache
 import numpy as np
 
 from hubbub.accounting import costs, renyi
-from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, require_cost
+from hubbub.accounting.budget_limits import UNKNOWN, Amount, Currency, Limit, cost_in, require_cost
+from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit
 from hubbub.accounting.epsilon_bounds import mixed_units, one_event
 from hubbub.terms import (
     ApproximateDP,
@@ -113,7 +115,7 @@ class ConcentratedFilter(_OneUnit):
     """Lets steps through while their rho and delta add up to what (epsilon, delta), or rho, allows.
 
     Of an (epsilon, delta) budget a quarter of delta is for the deltas of steps, the rest converts their rho; see
-    ``limits.Limit``.
+    ``budget_limits.Limit``.
 
     Guarantee: everything let through is together (epsilon, delta)-DP, or delta-approximately rho-zCDP, for steps
     chosen adaptively in every way.
@@ -135,9 +137,9 @@ class ConcentratedFilter(_OneUnit):
                 fix="Write epsilon=..., delta=... or rho=...",
             )
         budget = Budget(epsilon, fraction_of(delta, name="delta", zero=rho is not None), rho)  # type: ignore[arg-type]
-        self._limit = Limit(budget, Currency.CONCENTRATED)
+        self._limit = Limit(budget, Currency.EITHER if rho is None else Currency.CONCENTRATED, FIRST_SPLIT)
         self._neighbours = Neighbours.parse(neighbours)
-        self._spent = Amount()
+        self._spent = Amount(epsilon=UNKNOWN)  # by rho alone: the basic account is closed
 
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
@@ -159,6 +161,70 @@ class ConcentratedFilter(_OneUnit):
             raise budget_exceeded(f"rho = {rho:g} and delta = {delta:g}", f"rho = {shown(self.left)}")
         self._spent = total
         self._unit = unit
+
+
+class EitherWayFilter(_OneUnit):
+    """Lets steps through while own deltas fit and either epsilons and tails add up within the budget, or rho does.
+
+    Both accounts go on counting after one of them is exceeded. A step's tail delta is its share of the budget's tails
+    (by rho), unless ``tail`` says another.
+
+    Guarantee: everything let through is together (epsilon, delta)-DP, for steps chosen adaptively in every way.
+    Because: docs/proofs/either-way.md, from [RRUV16, Thm. 3.6], [WRRW23, Thm. 1] and [CKS20, Prop. 12].
+
+    >>> from hubbub.mechanisms import Laplace
+    >>> budget = EitherWayFilter(epsilon=3, delta=1e-6)
+    >>> for _ in range(3):
+    ...     budget.append(Laplace(sensitivity=1, epsilon=1).event)
+    >>> budget.left
+    Fraction(0, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Real,
+        delta: Real,
+        split: DeltaSplit = SPLIT,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    ) -> None:
+        budget = Budget(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+        self._limit = Limit(budget, Currency.EITHER, split)
+        self._neighbours = Neighbours.parse(neighbours)
+        self._spent = Amount()
+
+    @property
+    def spent(self) -> Amount:
+        """The totals of both accounts."""
+        return self._spent
+
+    @property
+    def left(self) -> Fraction:
+        """The epsilon that still fits in the basic account."""
+        return self._limit.left(self._spent).basic_parts()[0]
+
+    def append(self, event: Event, *, tail: Real | None = None, stated: Real | None = None) -> None:
+        """Let ``event`` through, or raise and stay as before."""
+        unit = self._same_unit(event)
+        cost = cost_both_ways(self._limit, event, self._neighbours, tail=tail, stated=stated)
+        total = self._spent + cost
+        if not self._limit.fits(total):
+            raise budget_exceeded(cost.measure(Currency.EITHER).describe(), self._limit.left_words(self._spent))
+        self._spent = total
+        self._unit = unit
+
+
+def cost_both_ways(
+    limit: Limit, event: Event, neighbours: Neighbours, *, tail: Real | None, stated: Real | None
+) -> Amount:
+    """What an event costs a budget that is counted both ways; a tail that was not said is the event's share by rho."""
+    asked = None if stated is None else positive(stated, name="stated")
+    if tail is not None:
+        given = fraction_of(tail, name="tail", zero=True)
+    else:
+        rho = costs.concentrated(event, neighbours)
+        given = limit.default_tail(epsilon=asked, rho=None if rho is None else rho[0])
+    return cost_in(Currency.EITHER, event, neighbours, given, asked)
 
 
 class AdvancedFilter(_OneUnit):

@@ -1,0 +1,189 @@
+"""A budget counted both ways: the split of its delta, and what a step costs in the basic account.
+
+Every step has four public numbers: epsilon and tail delta (basic), rho (concentrated), and a delta of its own, which
+both accounts share. They speak of one decomposition: the step's two output distributions are (1 - own) P' + own P'' and
+(1 - own) Q' + own Q'', and the same pair (P', Q') is (epsilon, tail)-close and rho-zCDP. A step passes if the own
+deltas fit and one of the two accounts does: ``budget_limits.Limit``, docs/proofs/either-way.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from hubbub.accounting import costs, epsilon_bounds
+from hubbub.terms import (
+    ApproximateStep,
+    Compose,
+    ConcentratedStep,
+    Event,
+    GaussianNoise,
+    Neighbours,
+    NoBound,
+    Parallel,
+    Poisson,
+    PureStep,
+    Repeat,
+    WithoutReplacement,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaSplit:
+    """How the delta of a budget is shared out, once and for all, when the budget is opened; the shares add up to 1.
+
+    ``converts`` turns rho into epsilon, ``own`` pays for steps that bring a delta of their own (choosing keys),
+    ``tail`` for the tails of Gaussian noise in the basic account.
+    """
+
+    converts: Fraction
+    own: Fraction
+    tail: Fraction
+
+
+SPLIT = DeltaSplit(Fraction(3, 4), Fraction(1, 8), Fraction(1, 8))
+FIRST_SPLIT = DeltaSplit(Fraction(3, 4), Fraction(1, 4), Fraction(0))  # of budgets that were opened by version 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class BasicCost:
+    """What a step costs where epsilons and tail deltas add up; its own delta is counted beside it."""
+
+    epsilon: Fraction
+    tail: Fraction
+
+
+def basic_cost(
+    event: Event, neighbours: Neighbours, *, tail: Fraction, stated: Fraction | None = None
+) -> BasicCost | None:
+    """(epsilon, tail) of an event without its own deltas; None if no epsilon is known at that tail.
+
+    A pure event needs no tail. ``stated`` is an epsilon that somebody calibrated the event for: it is the cost if it
+    holds, so that what people type adds up to what they expect.
+
+    Guarantee: P' and Q' of the event are (epsilon, tail)-close in both directions.
+    Because: [KOV15, Thm. 3.3] takes the deltas of steps off; then [DMNS06], [BS16], [DRS22], [CKS20, Thm. 7], or the
+    least of all bounds (``epsilon_bounds``), for parts whose parameters are fixed before the event is charged.
+    """
+    if isinstance(event, Parallel) and neighbours is Neighbours.ADD_REMOVE:
+        return _largest_part([basic_cost(part, neighbours, tail=tail) for part in event.events])
+    clean = without_own(event, neighbours)
+    if clean is None:
+        return None
+    if (pure := costs.pure_epsilon(clean, neighbours)) is not None:
+        return BasicCost(pure, Fraction(0))
+    if tail <= 0:
+        return None
+    if stated is not None and _holds_at(clean, neighbours, stated, tail):
+        return BasicCost(stated, tail)
+    epsilon = _epsilon_at(clean, neighbours, tail)
+    return None if math.isinf(epsilon) else BasicCost(Fraction(epsilon), tail)
+
+
+def _largest_part(parts: Sequence[BasicCost | None]) -> BasicCost | None:
+    """Disjoint parts of which one unit is in one only: the largest of each number."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return BasicCost(max(part.epsilon for part in known), max(part.tail for part in known))
+
+
+def own_delta(event: Event, neighbours: Neighbours) -> Fraction:
+    """The delta that an event brings by itself, once for both accounts; ``without_own`` is the event less it."""
+    if isinstance(event, ConcentratedStep):
+        cost = costs.concentrated(event, neighbours)
+        return event.delta if cost is None else cost[1]
+    if isinstance(event, Compose):
+        return sum((own_delta(part, neighbours) for part in event.events), Fraction(0))
+    if isinstance(event, Repeat):
+        return own_delta(event.event, neighbours) * event.times
+    if isinstance(event, Parallel):
+        return _parallel_own(event, neighbours)
+    cost = costs.approximate_cost(event, neighbours)
+    return Fraction(0) if cost is None else cost[1]
+
+
+def _parallel_own(event: Parallel, neighbours: Neighbours) -> Fraction:
+    """The largest of the parts; a unit that is replaced may leave one part and enter another."""
+    parts = [own_delta(part, neighbours) for part in event.events]
+    if neighbours is Neighbours.ADD_REMOVE:
+        return max(parts)
+    single = sorted((own_delta(part, Neighbours.ADD_REMOVE) for part in event.events), reverse=True)
+    return max(*parts, sum(single[:2], Fraction(0)))
+
+
+def without_own(event: Event, neighbours: Neighbours) -> Event | None:
+    """The event whose steps bring no delta of their own; None where taking it off is not known to be sound."""
+    if isinstance(event, ApproximateStep | ConcentratedStep):
+        return _clean_step(event, neighbours)
+    if isinstance(event, Compose | Parallel):
+        parts = [without_own(part, neighbours) for part in event.events]
+        known = tuple(part for part in parts if part is not None)
+        return replace(event, events=known) if len(known) == len(parts) else None
+    if isinstance(event, Repeat):
+        inner = without_own(event.event, neighbours)
+        return None if inner is None else Repeat(inner, event.times)
+    if isinstance(event, Poisson | WithoutReplacement) and costs.approximate_cost(event, neighbours) is not None:
+        return _clean_sample(event, neighbours)
+    return event
+
+
+def _clean_step(event: ApproximateStep | ConcentratedStep, neighbours: Neighbours) -> Event | None:
+    """One step with its delta taken off, for the neighbours asked for."""
+    same = {"mechanism": event.mechanism, "neighbours": neighbours, "unit": event.unit}
+    if isinstance(event, ApproximateStep):
+        cost = costs.approximate_cost(event, neighbours)
+        return None if cost is None else PureStep(epsilon=cost[0], **same)  # type: ignore[arg-type]
+    concentrated = costs.concentrated(event, neighbours)
+    return None if concentrated is None else ConcentratedStep(rho=concentrated[0], **same)  # type: ignore[arg-type]
+
+
+def _clean_sample(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> Event:
+    """A sample of pure and approximate steps: what is known of it is its (epsilon, delta)."""
+    cost = costs.approximate_cost(event, neighbours)
+    assert cost is not None
+    step = next(event.steps())
+    return PureStep(mechanism=step.mechanism, epsilon=cost[0], neighbours=neighbours, unit=step.unit)
+
+
+def _holds_at(clean: Event, neighbours: Neighbours, epsilon: Fraction, tail: Fraction) -> bool:
+    """Whether the event is (epsilon, tail)-close, by formulas alone: quick, and nearly the same on every machine."""
+    if _epsilon_quickly(clean, neighbours, tail) <= epsilon:
+        return True
+    if not isinstance(clean, GaussianNoise):
+        return False
+    profile = costs.dominating_profile(clean, neighbours)
+    if profile is None:
+        return False
+    at = np.array([float(epsilon) - profile.slack])
+    return max(float(profile.remove(at)[0]), float(profile.add(at)[0])) <= tail
+
+
+def _epsilon_at(clean: Event, neighbours: Neighbours, tail: Fraction) -> float:
+    quick = _epsilon_quickly(clean, neighbours, tail)
+    if math.isfinite(quick):
+        return quick
+    try:
+        return float(epsilon_bounds.epsilon(clean, delta=tail, neighbours=neighbours))
+    except NoBound:
+        return math.inf
+
+
+def _epsilon_quickly(clean: Event, neighbours: Neighbours, tail: Fraction) -> float:
+    """By formulas: all parts together, or pure parts added to the others, of which the tail is."""
+    whole = epsilon_bounds.quick_epsilon(clean, delta=tail, neighbours=neighbours)
+    pure, others = Fraction(0), []
+    for part, times in costs.flatten_event(clean):
+        cost = costs.pure_epsilon(part, neighbours)
+        if cost is None:
+            others.append(part if times == 1 else Repeat(part, times))
+        else:
+            pure += cost * times
+    if not pure:
+        return whole
+    rest = epsilon_bounds.quick_epsilon(Compose(tuple(others)), delta=tail, neighbours=neighbours)
+    return min(whole, (float(pure) + rest) * (1 + 1e-15))
