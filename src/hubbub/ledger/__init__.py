@@ -19,7 +19,7 @@ from hubbub.ledger.backup import line_of, verify_export, verify_ledger
 from hubbub.ledger.book.chain import Entry
 from hubbub.ledger.book.second_place import SecondPlace
 from hubbub.ledger.budget_view import AccountBalance, BudgetView
-from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.decimals import read_charge, read_restored
 from hubbub.ledger.ledger import Ledger, restore
 from hubbub.ledger.policy import BudgetWindow, Plea, Policy, Population, account_key, read_budget
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
@@ -45,10 +45,11 @@ __all__ = [
     "Stored",
     "Verification",
     "account_key",
-    "amount_of",
     "fingerprint",
     "line_of",
     "read_budget",
+    "read_charge",
+    "read_restored",
     "restore",
     "temporary_ledger",
     "verify_export",

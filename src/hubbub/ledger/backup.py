@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hubbub.accounting import Amount
+from hubbub.accounting import UNKNOWN, Amount
 from hubbub.durable import canonical_json
 from hubbub.ledger.book import statements
 from hubbub.ledger.book.anchors import OWNERS, Anchor, Anchors
@@ -18,11 +18,11 @@ from hubbub.ledger.book.database import Book, Transaction
 from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.book.second_place import SecondPlace
 from hubbub.ledger.book.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
-from hubbub.ledger.decimals import amount_decimals
-from hubbub.ledger.open_ledger import Core, LedgerTurn
+from hubbub.ledger.decimals import amount_decimals, basic_decimals
+from hubbub.ledger.open_ledger import Core, LedgerTurn, total_of, total_values
 from hubbub.ledger.policy import NONSENSE, Policy, account_key
 from hubbub.ledger.requests import Pool
-from hubbub.ledger.verify import Replay, Verification, compare_anchors, compare_tables
+from hubbub.ledger.verify import Replay, Verification, compare_anchors, compare_tables, fill_basic_totals
 from hubbub.terms import BehindAnchor, LedgerDamaged, LedgerUnavailable, Unreadable, plain_text
 
 FORM = "hubbub-ledger/1"
@@ -82,7 +82,7 @@ def verify_export(path: str | Path, *, public_key: str | None = None) -> Verific
         raise _no_export() from error
     replay.finish()
     if answers:
-        kept = [(key, t.period, str(t.spent.loss), str(t.spent.delta)) for key, t in replay.totals.items()]
+        kept = [(key, total.period, *map(str, total.spent)) for key, total in replay.totals.items()]
         compare_tables(replay, answers, kept)
     if public_key is not None and replay.policy.public_key != public_key:
         replay.problem(_OTHER_KEY)
@@ -266,6 +266,7 @@ def restore_book(
                     )
                 with old.snapshot() as view:
                     _copy_tables(view, into)
+                fill_basic_totals(into)
                 entry = _append_restore(into, anchors, SecondPlace(state), spend_all=spend_all, by=by, why=why)
         finally:
             new.close()
@@ -280,7 +281,7 @@ def _append_restore(
 ) -> Entry:
     ((last,),) = into.read((statements.LAST, {}))
     policy = Policy.read(Entry(*row) for row in into.stream(statements.POLICY))
-    totals = {row[0]: Amount(int(row[2]), int(row[3])) for row in into.read((statements.ALL_TOTALS, {}))[0]}
+    totals = {row[0]: total_of(row) for row in into.read((statements.ALL_TOTALS, {}))[0]}
     spent, unknown = _spent_since_backup(policy, totals, anchors, spend_all)
     anchored = max((anchor.sequence for anchor in anchors.values()), default=0)
     sequence = max(last[0], anchored) + 1
@@ -290,13 +291,14 @@ def _append_restore(
         "lost": [last[0] + 1, sequence - 1] if sequence > last[0] + 1 else None,
         "spent": {key: list(amount_decimals(amount)) for key, amount in spent.items()},
         "unknown": {key: list(amount_decimals(amount)) for key, amount in unknown.items()},
+        "spent_basic": {key: list(basic_decimals(amount)) for key, amount in spent.items()},
+        "unknown_basic": {key: list(basic_decimals(amount)) for key, amount in unknown.items()},
         "by": by,
         "why": why,
     }
     entry = turn.append(fields, owner=True, key=place.key(policy.ledger, policy.public_key), sequence=sequence)
     for key, amount in spent.items():
-        total = totals[key] + amount
-        turn.add(statements.SPEND, key=key, period="", loss=str(total.loss), delta=str(total.delta))
+        turn.add(statements.SPEND, key=key, period="", **total_values(totals[key] + amount))
     turn.finish()
     return entry
 
@@ -311,6 +313,8 @@ def _spent_since_backup(
         for pool, amount in zip(Pool, anchor.totals, strict=True):
             key = account_key(anchor.name, pool)
             missing = amount - totals.get(key, Amount())
+            if not anchor.knows_basic and missing != Amount():
+                missing = missing._replace(epsilon=UNKNOWN)
             if anchor.name != OWNERS and missing != Amount():
                 (spent if key in totals else unknown)[key] = missing
     if spend_all:

@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Select
 
-from hubbub.accounting import Amount, Currency, cost_in, price_fits
+from hubbub.accounting import Amount, Currency, cost_both_ways, cost_in, price_fits
 from hubbub.durable import canonical_json
 from hubbub.ledger.book import statements
 from hubbub.ledger.book.chain import event_text, sha256_hex
-from hubbub.ledger.decimals import amount_decimals
+from hubbub.ledger.decimals import amount_decimals, basic_decimals
 from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import Policy, Population, SpendingLimit, failures_key
 from hubbub.ledger.requests import Request
@@ -32,6 +32,7 @@ class Bill:
     populations: tuple[str, ...]  # the ones named first, then all that may overlap them
     costs: dict[str, Amount]
     prices: dict[str, tuple[str, str]]  # the same as entries say it
+    basic: dict[str, tuple[str, str]]  # and in the basic account, of populations that are counted both ways
     accounts: list[SpendingLimit]
     failures: dict[str, str]  # population -> where its failures by this analyst are counted
     look: Select[Any]  # the statement that reads their totals, and the names it wants
@@ -54,7 +55,9 @@ def bill_for(core: Core, request: Request) -> Bill:
 
 def _find_bill(policy: Policy, request: Request) -> Bill:
     """The bill; requests that differ in their fingerprint only share one, so that pricing is done once."""
-    alike = (id(request.event), request.project, request.analyst, request.pool, request.size, *_request_terms(request))
+    prices = (request.tail, request.stated)
+    who = (request.project, request.analyst, request.pool, request.size)
+    alike = (id(request.event), *who, *prices, *_request_terms(request))
     bill: Bill | None = policy.bills.get(alike)
     if bill is None or bill.source is not request.event:
         if len(policy.bills) >= _BILLS:
@@ -79,6 +82,9 @@ def _work_out(policy: Policy, request: Request) -> Bill:
         populations=populations,
         costs=costs,
         prices={name: amount_decimals(cost) for name, cost in costs.items()},
+        basic={
+            who.name: basic_decimals(costs[who.name]) for who in whose if who.currency(request.pool) is Currency.EITHER
+        },
         accounts=accounts,
         failures=failures,
         look=statements.totals_of(len(accounts) + len(failures)),
@@ -107,6 +113,9 @@ def _request_terms(request: Request) -> tuple[object, ...]:
 def cost_for(who: Population, request: Request) -> Amount:
     """What a population is charged, in its own currency."""
     try:
+        limit = who.first_limit if who.currency(request.pool) is Currency.EITHER else None
+        if limit is not None:
+            return cost_both_ways(limit, request.event, who.neighbours, tail=request.tail, stated=request.stated)
         return cost_in(who.currency(request.pool), request.event, who.neighbours, request.delta)
     except NoBound as error:
         apart = ""

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
+from hubbub.accounting import DELTA_UNIT, LOSS_UNIT, UNKNOWN, Amount, Currency, Limit
 from hubbub.explain import epsilon as explain_epsilon
 from hubbub.ledger.book import statements
 from hubbub.ledger.book.chain import iso_time
 from hubbub.ledger.book.database import Transaction
 from hubbub.ledger.book.drivers import Row
-from hubbub.ledger.decimals import amount_of
-from hubbub.ledger.open_ledger import Core
+from hubbub.ledger.decimals import counts_both_ways, read_charge
+from hubbub.ledger.open_ledger import Core, total_of
 from hubbub.ledger.policy import Plea, Policy, Population, SpendingLimit, account_key
 from hubbub.ledger.requests import Pool
 from hubbub.render import Document, Figure, Json, Section, TextTable
@@ -49,10 +49,8 @@ class AccountBalance:
     def cells(self) -> tuple[str, ...]:
         """The line as words for a table."""
         budget = "nothing" if self.limit is None else self.limit.budget.measure().describe()
-        spent = self._words(self.spent)
-        if self.epsilon is not None and self.currency is Currency.CONCENTRATED and self.spent.loss:
-            spent += f" (epsilon {self.epsilon:.4g})"
-        return self.name, self.pool, budget, spent, self._words(self.reserved), self._words(self.left)
+        left = "nothing" if self.limit is None else self.limit.left_words(self.spent)
+        return self.name, self.pool, budget, self._words(self.spent), self._words(self.reserved), left
 
     def to_json(self) -> dict[str, Json]:
         """The line as numbers."""
@@ -62,13 +60,29 @@ class AccountBalance:
             "currency": self.currency.value,
             "budget": None if self.limit is None else self.limit.budget.measure().describe(),
             "epsilon_spent": self.epsilon,
-            **{name: _amount_json(getattr(self, name)) for name in ("spent", "reserved", "left")},
+            **{name: self._amount_json(getattr(self, name)) for name in ("spent", "reserved", "left")},
+        }
+
+    def _amount_json(self, amount: Amount) -> dict[str, Json]:
+        """Infinite (as text) where an account knows no cost."""
+        names = statements.TOTAL if self.currency is Currency.EITHER else statements.TOTAL[:2]
+        units = (LOSS_UNIT, DELTA_UNIT, LOSS_UNIT, DELTA_UNIT)
+        return {
+            name: "infinite" if number >= UNKNOWN else number / unit
+            for name, number, unit in zip(names, amount, units, strict=False)
         }
 
     def _words(self, amount: Amount) -> str:
         loss, delta = (float(part) for part in amount.parts())
-        name = "rho" if self.currency is Currency.CONCENTRATED else "epsilon"
-        return f"{name} {loss:.4g}" + (f", delta {delta:.3g}" if delta else "")
+        if self.currency is not Currency.EITHER:
+            name = "rho" if self.currency is Currency.CONCENTRATED else "epsilon"
+            return f"{name} {loss:.4g}" + (f", delta {delta:.3g}" if delta else "")
+        rho = "" if amount.loss >= UNKNOWN else f"rho {loss:.4g}"
+        if amount.epsilon >= UNKNOWN:
+            return rho or "all of it"
+        epsilon, tail = (float(part) for part in amount.basic_parts())
+        words = f"epsilon {epsilon:.4g}" + (f", delta {tail + delta:.3g}" if tail + delta else "")
+        return words + (f" ({rho})" if rho and loss else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,7 @@ class BudgetView(Document):
         line = self.accounts[0]
         points = tuple((float(at), spent) for at, spent in self.history)
         name = "rho" if line.currency is Currency.CONCENTRATED else "epsilon"
-        most = line.limit.left(Amount()).loss / LOSS_UNIT if line.limit is not None else 0.0
+        most = _most_spent(line)
         svg = step_chart(
             Panel(f"{name} spent", (Series("spent", points, filled=True),), (Rule(most, "budget"),), include=(0.0,)),
             title="What was spent on questions over time",
@@ -194,6 +208,14 @@ class BudgetView(Document):
         )
         caption = "Each step is a charge, written before any data is read. Steps only go up."
         return Figure("spent", svg, caption, plain=_staircase_text(self.history, most, name))
+
+
+def _most_spent(line: AccountBalance) -> float:
+    """The top of the staircase, in what the staircase counts."""
+    if line.limit is None:
+        return 0.0
+    whole = line.limit.whole
+    return (whole.epsilon if line.currency is Currency.EITHER else whole.loss) / LOSS_UNIT
 
 
 def view_budget(core: Core, name: str) -> BudgetView:
@@ -208,12 +230,13 @@ def view_budget(core: Core, name: str) -> BudgetView:
             for row in view.stream(statements.OPEN)
             if _charges_population(fields := json.loads(row[5]), name)
         ]
-        history = [*_spending_history(view, name, last[0])]
+        limit = policy.all_accounts()[account_key(name, Pool.QUESTIONS)].limit
+        history = [*_spending_history(view, name, limit, last[0])]
     lines = {key: _balance_of(policy, account, totals, open_charges) for key, account in policy.all_accounts().items()}
     own = [line for key, line in lines.items() if key.startswith(f"{name}///") and (line.limit or line.spent.loss)]
     shares = [line for key, line in lines.items() if key.startswith(f"{name}/") and not key.startswith(f"{name}///")]
     first = lines[account_key(name, Pool.QUESTIONS)]
-    history.append((max(last[1], history[-1][0] if history else 0), first.spent.loss / LOSS_UNIT))
+    history.append((max(last[1], history[-1][0] if history else 0), _spent_so_far(first.limit, first.spent)))
     others = [line for line in own if line is not first]
     pleas = tuple(plea for plea in policy.pleas.values() if plea.population == name)
     return BudgetView(
@@ -241,17 +264,16 @@ def _balance_of(
 ) -> AccountBalance:
     name, project, analyst, pool = account.key.split("/")
     row = totals.get(account.key)
-    spent = Amount(int(row[2]), int(row[3])) if row is not None else Amount()
+    spent = total_of(row) if row is not None else Amount()
     counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
-    reserved = Amount()
+    currency, reserved = policy.populations[name].currency(counted), Amount()
     for entry, fields in waiting:
         if fields["pool"] == counted and project in ("", entry[4]) and analyst in ("", fields["analyst"]):
-            reserved += amount_of(*fields["charged"][name][:2]) if name in fields["charged"] else Amount()
+            reserved += read_charge(fields, name, currency)[0] if name in fields["charged"] else Amount()
     words = " ".join(f"{kind} {n}" for kind, n in (("project", project), ("analyst", analyst)) if n)
     if pool == "window" and row is not None:
         words = f"window {row[1]}"
-    currency = policy.populations[name].currency(counted)
-    reserved = Amount(min(reserved.loss, spent.loss), min(reserved.delta, spent.delta))  # a share begins when granted
+    reserved = Amount(*map(min, zip(reserved, spent, strict=True)))  # a share begins when granted
     return AccountBalance(words or name, pool, currency, account.limit, spent, reserved)
 
 
@@ -259,7 +281,13 @@ def _charges_population(fields: dict[str, Any], population: str) -> bool:
     return fields["kind"] == "charge" and population in fields["charged"]
 
 
-def _spending_history(view: Transaction, name: str, last: int) -> Iterator[tuple[int, float]]:
+def _spent_so_far(limit: Limit | None, total: Amount) -> float:
+    """A total in the budget's own currency: an epsilon, where the budget is one."""
+    epsilon = None if limit is None else limit.epsilon(total)
+    return total.loss / LOSS_UNIT if epsilon is None else epsilon
+
+
+def _spending_history(view: Transaction, name: str, limit: Limit | None, last: int) -> Iterator[tuple[int, float]]:
     """(time, total spent on questions) after charges: all of them, or a sample of a long book."""
     starts = [1] if last <= _ALL else range(1, last, last // _SAMPLES)
     reach = last if last <= _ALL else 50
@@ -269,7 +297,7 @@ def _spending_history(view: Transaction, name: str, last: int) -> Iterator[tuple
             if fields["kind"] == "population" and fields["population"] == name:
                 yield at, 0.0
             if _charges_population(fields, name) and fields["pool"] == Pool.QUESTIONS:
-                yield at, float(fields["charged"][name][2])
+                yield at, _spent_so_far(limit, _total_after(fields, name))
                 if last > _ALL:
                     break
 
@@ -292,6 +320,7 @@ def _time_axis(first: float, last: float) -> Axis:
     return Axis("time (UTC)", first, first + span, ticks)
 
 
-def _amount_json(amount: Amount) -> dict[str, Json]:
-    loss, delta = amount.parts()
-    return {"loss": float(loss), "delta": float(delta)}
+def _total_after(fields: dict[str, Any], name: str) -> Amount:
+    """The total that a charge tells; one of 0.1 counts by its rho alone."""
+    total = read_charge(fields, name, Currency.EITHER)[1]
+    return total if counts_both_ways(fields, name) else total._replace(epsilon=UNKNOWN)

@@ -12,11 +12,9 @@ from hubbub.ledger.book.database import Transaction
 from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.open_ledger import Core, LedgerTurn
 from hubbub.ledger.policy import failures_key
-from hubbub.ledger.requests import Request, Reservation, Stored
+from hubbub.ledger.requests import ATTEMPTS, Request, Reservation, Stored
 from hubbub.ledger.rules import Failures, failures_of
 from hubbub.terms import NoAnswer, RequestChanged, Superseded, WrongShape, plain_text
-
-ATTEMPTS = 3  # runs under one charge
 
 
 def store_answer(core: Core, reservation: Reservation, answer: str) -> Stored:
@@ -76,7 +74,7 @@ def _count_failures(core: Core, transaction: Transaction, turn: LedgerTurn, requ
 
 def count_failure(turn: LedgerTurn, key: str, failures: Failures) -> None:
     """One question more that had no answer."""
-    values = {"period": failures.since, "loss": str(failures.count + 1), "delta": "0"}
+    values = {"period": failures.since} | dict.fromkeys(statements.TOTAL, "0") | {"loss": str(failures.count + 1)}
     turn.add(statements.ADD_TOTAL, account=key, **values)
     turn.add(statements.SPEND, key=key, **values)
 

@@ -17,7 +17,7 @@ from hubbub.ledger.book import statements
 from hubbub.ledger.book.chain import Entry, event_of
 from hubbub.ledger.book.database import Transaction
 from hubbub.ledger.budget_view import AccountBalance, BudgetView, account_balance, view_budget
-from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.decimals import read_charge
 from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import BudgetWindow, Plea, Population
 from hubbub.ledger.requests import LAST, Pool, Request, Reservation, Stored
@@ -128,7 +128,8 @@ class Ledger:
         """
         spent = self._events_behind(whole(of, name="of", most=LAST), request)
         currencies = {self._core.policy.population(name).currency(request.pool) for name in self.preview(request)}
-        plan = remeasure(spent if currencies == {Currency.CONCENTRATED} else [], request.event)
+        counts_rho = currencies <= {Currency.CONCENTRATED, Currency.EITHER}
+        plan = remeasure(spent if counts_rho else [], request.event)
         return replace(request, event=plan.event, refines=of if plan.weights else None), plan
 
     # ------------------------------------------------------------ owners
@@ -348,7 +349,7 @@ class Ledger:
         if charge is None or not event or receipt.population not in fields.get("charged", ()):
             return False
         currency = self._core.policy.population(receipt.population).currency(Pool(fields["pool"]))
-        charged = amount_of(*fields["charged"][receipt.population][:2]).measure(currency)
+        charged = read_charge(fields, receipt.population, currency)[0].measure(currency)
         mark = (charge.fingerprint or b"").hex()
         return (event_of(event[0][0]), mark, charged) == (receipt.event, receipt.fingerprint, receipt.charged)
 

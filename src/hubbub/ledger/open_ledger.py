@@ -23,6 +23,7 @@ from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.book.second_place import SecondPlace
 from hubbub.ledger.policy import Policy, account_key
 from hubbub.ledger.requests import Pool
+from hubbub.ledger.verify import fill_basic_totals
 from hubbub.terms import BehindAnchor, ClockBackwards, LedgerDamaged
 
 DRIFT = 5_000_000  # microseconds by which the clocks of several machines may differ
@@ -97,6 +98,7 @@ class Core:
         self._signed = float("-inf")
         try:
             self.policy = self._read_policy() or self._found()
+            self._fill_totals()
             self.anchors = Anchors(self.place.of(self.policy.ledger))
             self._check_opening()
         except BaseException:
@@ -199,8 +201,9 @@ class Core:
                 self._check_head(anchor, rows)
                 self._trusted[name] = anchor
             known = dict(zip(Pool, anchor.totals, strict=True))[pool]
-            _, _, loss, delta = totals.get(account_key(name, pool)) or ("", "", 0, 0)
-            if int(loss) < known.loss or int(delta) < known.delta:
+            row = totals.get(account_key(name, pool))
+            total = Amount() if row is None else total_of(row)
+            if any(now < then for now, then in zip(total, known, strict=True)):
                 raise behind_anchor(f"{name!r} had spent more when it was anchored than its total says now")
 
     def _check_anchor(self, anchor: Anchor) -> None:
@@ -234,8 +237,7 @@ class Core:
                     statements.ADD_TOTAL,
                     account=key,
                     period=account.period(entry.at),
-                    loss=str(owed.loss),
-                    delta=str(owed.delta),
+                    **total_values(owed),
                 )
 
     def _read_policy(self) -> Policy | None:
@@ -243,6 +245,14 @@ class Core:
             view.read_anything()  # text that is none was altered, and is told of as such
             policy = Policy.read(_typed_entries(view.stream(statements.POLICY)))
         return policy if policy.ledger else None
+
+    def _fill_totals(self) -> None:
+        """Bring the totals of a book of 0.1 up to date, which knew nothing of the basic account."""
+        with self.book.snapshot() as view:
+            (missing,) = view.read((statements.NOT_FILLED, {}))
+        if missing:
+            with self.book.transaction() as transaction:
+                fill_basic_totals(transaction)
 
     def _found(self) -> Policy:
         """The first entry of a new ledger, unless another was here before."""
@@ -304,6 +314,16 @@ def _last_entry(tail: list[Row]) -> Entry:
             fix="Run `hubbub ledger verify` to see what else is, and restore a backup.",
         )
     return newest
+
+
+def total_of(row: Row) -> Amount:
+    """The amount that a row of the totals holds: account, period, and the numbers."""
+    return Amount(*(int(number or 0) for number in row[2:]))
+
+
+def total_values(total: Amount) -> dict[str, str]:
+    """An amount as the columns of a total."""
+    return {name: str(number) for name, number in zip(statements.TOTAL, total, strict=True)}
 
 
 def behind_anchor(reason: str) -> BehindAnchor:

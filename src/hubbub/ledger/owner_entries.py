@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from hubbub.accounting import Amount
+from hubbub.accounting import SPLIT, Amount
 from hubbub.ledger.book import statements
 from hubbub.ledger.book.chain import Entry
 from hubbub.ledger.open_ledger import Core
@@ -20,6 +20,7 @@ from hubbub.ledger.policy import (
     subtract_budget,
     within_cap,
     write_budget,
+    write_split,
 )
 from hubbub.ledger.requests import Pool
 from hubbub.terms import (
@@ -68,6 +69,7 @@ def open_population(
         "budget": write_budget(budget),
         "lifetimes": _split_pools(whole, part),
         "pools": _split_pools(budget, plans),
+        **({"split": write_split(SPLIT)} if budget.epsilon is not None and budget.delta else {}),
         **_write_rules(budget, rules),
     }
     if not within_cap(budget, whole) or (plans is not None and part is not None and not within_cap(plans, part)):
@@ -240,7 +242,7 @@ def acknowledge_failures(core: Core, population: str, analyst: str, *, by: str, 
         return {"kind": "look", "population": population, "analyst": analyst} | _decision_fields(by, why)
 
     def also(turn: Any, _policy: Policy, entry: Entry) -> None:
-        values = {"period": str(entry.sequence), "loss": "0", "delta": "0"}
+        values = {"period": str(entry.sequence)} | dict.fromkeys(statements.TOTAL, "0")
         turn.add(statements.ADD_TOTAL, account=key, **values)
         turn.add(statements.SPEND, key=key, **values)
 

@@ -14,10 +14,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from hubbub.accounting import Amount, Currency, Limit
+from hubbub.accounting import FIRST_SPLIT, Amount, Currency, DeltaSplit, Limit
 from hubbub.durable import canonical_json
 from hubbub.ledger.book.chain import Entry
-from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.decimals import read_restored
 from hubbub.ledger.requests import Pool, Request
 from hubbub.terms import (
     Budget,
@@ -81,6 +81,7 @@ class Population:
     lifetimes: dict[Pool, Budget | None]  # what all grants to a pool together may reach
     pools: dict[Pool, Budget | None]
     opened: dict[str, Any]  # the terms as they were said then
+    split: DeltaSplit  # of the delta of every budget of these people, for ever
     each: Budget | None = None  # per question
     window: BudgetWindow | None = None
     shares: str = "optional"
@@ -103,7 +104,16 @@ class Population:
             return Currency.CONCENTRATED
         if not self.promised.delta:
             return Currency.PURE
-        return Currency.CONCENTRATED if pool is Pool.QUESTIONS else Currency.BASIC
+        return Currency.EITHER if pool is Pool.QUESTIONS else Currency.BASIC
+
+    def limit(self, budget: Budget | None, pool: Pool) -> Limit | None:
+        """A budget of these people as a limit, in the currency of a pool; None lets nothing through."""
+        return None if budget is None else _limit_in(budget, self.currency(pool), self.split)
+
+    @property
+    def first_limit(self) -> Limit | None:
+        """The budget for questions as it was opened: shares of it are the same before and after later grants."""
+        return self.limit(_optional_budget(self.opened["pools"][Pool.QUESTIONS.value]), Pool.QUESTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,16 +222,13 @@ class Policy:
         return [a for name in populations for a in self._accounts_of(self.population(name), project, analyst, pool)]
 
     def _accounts_of(self, who: Population, project: str, analyst: str, pool: Pool) -> Iterator[SpendingLimit]:
-        currency = who.currency(pool)
-        yield SpendingLimit(account_key(who.name, pool), who.name, _limit_in(who.pools.get(pool), currency))
+        yield SpendingLimit(account_key(who.name, pool), who.name, who.limit(who.pools.get(pool), pool))
         if who.window is not None and pool is Pool.QUESTIONS:
-            yield SpendingLimit(window_key(who.name), who.name, _limit_in(who.window.budget, currency), who.window)
+            yield SpendingLimit(window_key(who.name), who.name, who.limit(who.window.budget, pool), who.window)
         for place in ((project, ""), ("", analyst), (project, analyst)):
             key = (who.name, *place, pool)
             if key in self.shares:
-                yield SpendingLimit(
-                    account_key(who.name, pool, *place), who.name, _limit_in(self.shares[key], currency)
-                )
+                yield SpendingLimit(account_key(who.name, pool, *place), who.name, who.limit(self.shares[key], pool))
 
     def may_spend(self, who: Population, *, project: str, analyst: str, pool: Pool) -> bool:
         """Whether a share, where the owner requires one, is there."""
@@ -239,8 +246,8 @@ class Policy:
             for pool in Pool:
                 accounts += self._accounts_of(who, "", "", pool)
         for (name, project, analyst, pool), budget in self.shares.items():
-            currency = self.populations[name].currency(pool)
-            accounts.append(SpendingLimit(account_key(name, pool, project, analyst), name, _limit_in(budget, currency)))
+            limit = self.populations[name].limit(budget, pool)
+            accounts.append(SpendingLimit(account_key(name, pool, project, analyst), name, limit))
         return {account.key: account for account in accounts}
 
     def is_lost(self, sequence: int) -> bool:
@@ -271,6 +278,7 @@ class Policy:
             lifetimes={pool: _optional_budget(fields["lifetimes"][pool.value]) for pool in Pool},
             pools={pool: _optional_budget(fields["pools"][pool.value]) for pool in Pool},
             opened={name: value for name, value in fields.items() if name not in {"by", "why"}},
+            split=_read_split(fields.get("split")),
             **_read_rules(fields),
         )
 
@@ -330,8 +338,7 @@ class Policy:
     def _restore(self, _: Entry, fields: dict[str, Any]) -> None:
         if fields["lost"]:
             self.gaps.append((fields["lost"][0], fields["lost"][1]))
-        for key, spent in fields["unknown"].items():
-            self.owed[key] = amount_of(*spent)
+        self.owed |= read_restored(fields, "unknown")
 
 
 def account_key(population: str, pool: Pool, project: str = "", analyst: str = "") -> str:
@@ -381,9 +388,19 @@ def _read_rules(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def write_split(split: DeltaSplit) -> dict[str, str]:
+    """The split of delta as an entry says it."""
+    return {"converts": str(split.converts), "own": str(split.own), "tail": str(split.tail)}
+
+
+def _read_split(fields: dict[str, str] | None) -> DeltaSplit:
+    """The split that an entry says; 0.1 said none."""
+    return FIRST_SPLIT if fields is None else DeltaSplit(**{name: parse(share) for name, share in fields.items()})
+
+
 @lru_cache(maxsize=1024)
-def _limit_in(budget: Budget | None, currency: Currency) -> Limit | None:
-    return None if budget is None else Limit(budget, currency)
+def _limit_in(budget: Budget, currency: Currency, split: DeltaSplit) -> Limit:
+    return Limit(budget, currency, split)
 
 
 # ---------------------------------------------------------------- adding budgets

@@ -21,6 +21,7 @@ from hubbub.terms import (
     fraction_of,
     plain_name,
     plain_text,
+    positive,
     whole,
 )
 
@@ -28,6 +29,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST = 64 * 2**20  # bytes of one stored answer
 LONGEST = 3600  # seconds of one run
 LAST = 2**62  # sequence number
+ATTEMPTS = 3  # runs under one charge
 
 
 class Pool(StrEnum):
@@ -55,6 +57,8 @@ class Request:
     ``population`` names the people the data are about (one name or several); a declared ``dataset`` with its
     ``version`` may stand for them. ``size`` is the number of bytes of the record that will hold the answer, known
     before any data is read. A plan (its parameters all fixed in advance) also says the ``delta`` at which it is paid.
+    Where a budget is counted both ways, ``tail`` is the delta at which a question's epsilon is worked out (its share of
+    the budget's, if it is not said), and ``stated`` the epsilon that the event was calibrated for.
     ``question`` is a fingerprint without the accuracy, the same for the same version, bounds and keys: requests that
     share it can be remeasured. ``patience`` is how many seconds a run may take: while three are under way, a fourth
     asker waits so long before paying anew. ``title`` is shown in the log. ``chosen`` says that somebody chose the
@@ -71,6 +75,8 @@ class Request:
     pool: Pool = Pool.QUESTIONS
     size: int = 4096
     delta: Fraction = Fraction(0)
+    tail: Fraction | None = None
+    stated: Fraction | None = None
     question: str = ""
     refines: int | None = None
     patience: float = 10.0
@@ -114,6 +120,10 @@ class Request:
                 fix="Ask for fewer keys, or publish the result as a file and store its hash.",
             )
         put(self, "delta", fraction_of(self.delta, name="delta", zero=True))
+        if self.tail is not None:
+            put(self, "tail", fraction_of(self.tail, name="tail", zero=True))
+        if self.stated is not None:
+            put(self, "stated", positive(self.stated, name="stated"))
         if self.refines is not None:
             put(self, "refines", whole(self.refines, name="refines", most=LAST))
         if not 0 <= self.patience <= LONGEST:

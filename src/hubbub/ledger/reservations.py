@@ -23,11 +23,11 @@ from hubbub.ledger.book import statements
 from hubbub.ledger.book.anchors import Totals
 from hubbub.ledger.book.database import Batch, Transaction
 from hubbub.ledger.book.drivers import Row
-from hubbub.ledger.decimals import amount_decimals, amount_of
-from hubbub.ledger.endings import ATTEMPTS, count_failure, show_answer
-from hubbub.ledger.open_ledger import Core, LedgerTurn
+from hubbub.ledger.decimals import amount_decimals, basic_decimals, read_charge
+from hubbub.ledger.endings import count_failure, show_answer
+from hubbub.ledger.open_ledger import Core, LedgerTurn, total_values
 from hubbub.ledger.policy import account_key
-from hubbub.ledger.requests import Pool, Request, Reservation, Stored
+from hubbub.ledger.requests import ATTEMPTS, Pool, Request, Reservation, Stored
 from hubbub.ledger.rules import check_failures, check_rules, total_with
 from hubbub.terms import RequestChanged
 
@@ -182,11 +182,11 @@ def _write_charge(
     failures = check_failures(bill, request, totals)
     after = {each.key: total_with(bill, each, totals.get(each.key), turn.now) for each in bill.accounts}
     for each in bill.accounts:
-        total = {"loss": str(after[each.key].loss), "delta": str(after[each.key].delta)}
-        turn.add(statements.SPEND, key=each.key, period=each.period(turn.now), **total)
+        turn.add(statements.SPEND, key=each.key, period=each.period(turn.now), **total_values(after[each.key]))
     spent = {who: after[account_key(who, request.pool)] for who in bill.populations}
     fields = bill.fields | {
         "charged": {who: [*bill.prices[who], *amount_decimals(spent[who])] for who in bill.populations},
+        **({"basic": basic} if (basic := _basic_fields(bill, spent)) else {}),
         **{name: value for name, value in _optional_fields(request) if value},
     }
     if earlier.open is not None:
@@ -200,6 +200,11 @@ def _write_charge(
         turn.add(statements.ADD_EVENT, digest=bill.event[0], body=bill.event[1])
     place = (entry.sequence, entry.hash, entry.at)
     return Reservation(request, *place, bill.populations, bill.costs, bill.currency, 1, _by_pool(request.pool, spent))
+
+
+def _basic_fields(bill: Bill, spent: Mapping[str, Amount]) -> dict[str, list[str]]:
+    """Cost and total in the basic account of each population that is counted both ways."""
+    return {who: [*price, *basic_decimals(spent[who])] for who, price in bill.basic.items()}
 
 
 def _optional_fields(request: Request) -> tuple[tuple[str, Any], ...]:
@@ -226,10 +231,11 @@ def _resume_reservation(bill: Bill, request: Request, row: Row, attempt: int) ->
     """The reservation that an earlier charge stands for."""
     sequence, at, _, body, mark, *_ = row
     fields = json.loads(body)
-    charged: dict[str, list[str]] = fields["charged"]
-    costs = {name: amount_of(*amounts[:2]) for name, amounts in charged.items()}
-    spent = {name: amount_of(*amounts[2:]) for name, amounts in charged.items()}
-    populations = (*fields["named"], *(name for name in charged if name not in fields["named"]))
+    currencies = {name: bill.policy.population(name).currency(Pool(fields["pool"])) for name in fields["charged"]}
+    amounts = {name: read_charge(fields, name, currency) for name, currency in currencies.items()}
+    costs = {name: cost for name, (cost, _) in amounts.items()}
+    spent = {name: total for name, (_, total) in amounts.items()}
+    populations = (*fields["named"], *(name for name in amounts if name not in fields["named"]))
     promised = replace(request, size=fields["size"])  # the record has the size that was promised first
     return Reservation(
         promised, sequence, mark, at, populations, costs, bill.currency, attempt, _by_pool(fields["pool"], spent)

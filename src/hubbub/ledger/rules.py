@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
-from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
+from hubbub.accounting import LOSS_UNIT, Amount, Currency
 from hubbub.ledger.bills import Bill, cost_for, within_each
 from hubbub.ledger.book.drivers import Row
+from hubbub.ledger.open_ledger import total_of
 from hubbub.ledger.policy import Policy, Population, SpendingLimit
 from hubbub.ledger.requests import Pool, Request
 from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NeedsOwner
@@ -53,15 +55,21 @@ def _check_least(who: Population, request: Request, cost: Amount) -> None:
     budget = who.pools.get(request.pool)
     if who.least_share is None or request.pool is not Pool.QUESTIONS or budget is None or not request.chosen:
         return
-    whole = Limit(budget, who.currency(request.pool)).left(Amount()).loss
-    least = min(whole, LOSS_UNIT) * who.least_share  # of epsilon (or rho) = 1, if the budget is larger than any promise
-    if cost.loss < least:
-        currency = who.currency(request.pool)
-        dearer = least / max(1, cost.loss)
-        nearer = math.sqrt(dearer) if currency is Currency.CONCENTRATED else float(dearer)
+    limit = who.limit(budget, request.pool)
+    assert limit is not None
+    whole, rho = limit.whole, limit.currency in (Currency.CONCENTRATED, Currency.EITHER)
+    # of epsilon (or rho) = 1, if the budget is larger than any promise
+    share, nearer = Fraction(cost.loss, min(whole.loss, LOSS_UNIT) or 1), 1.0
+    if share < who.least_share:
+        dearer = float(who.least_share / share)
+        nearer = math.sqrt(dearer) if rho else dearer
+    if limit.currency is Currency.EITHER:  # whichever account is open: in neither may millions fit
+        share = min(share, Fraction(cost.epsilon, min(whole.epsilon, LOSS_UNIT)))
+        nearer = max(nearer, float(who.least_share / share))
+    if share < who.least_share:
         raise BelowLeastPrice(
-            f"one question to {who.name!r} costs at least {Amount(math.ceil(least)).measure(currency).describe()}, and "
-            f"this one costs {cost.measure(currency).describe()}.",
+            f"one question to {who.name!r} costs at least {float(who.least_share):g} of its budget, and this one costs "
+            f"{float(share):.3g} of it: {cost.measure(limit.currency).describe()}.",
             why="Budgets that hold millions of questions let somebody try millions, so each has a least price.",
             fix=f"Ask for an answer {nearer:.3g} times as accurate: a larger epsilon, or a smaller within.",
         )
@@ -97,7 +105,7 @@ def check_failures(bill: Bill, request: Request, totals: Mapping[str, Row]) -> d
 
 def total_with(bill: Bill, account: SpendingLimit, row: Row | None, now: int) -> Amount:
     """The account's total with this charge, or a refusal."""
-    spent = Amount() if row is None or account.starts_again(row[1], now) else Amount(int(row[2]), int(row[3]))
+    spent = Amount() if row is None or account.starts_again(row[1], now) else total_of(row)
     total = spent + bill.costs[account.population]
     if account.limit is None or not account.limit.fits(total):
         raise _budget_exceeded(bill, account, spent)
@@ -110,7 +118,7 @@ def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> Budge
     currency = bill.policy.populations[account.population].currency(counted)
     share = " ".join(f"{kind} {name!r}" for kind, name in (("project", project), ("analyst", analyst)) if name)
     whose = f"population {account.population!r}" + (f", {share}," if share else "")
-    left = account.limit.left(spent).measure(currency).describe() if account.limit is not None else "nothing"
+    left = account.limit.left_words(spent) if account.limit is not None else "nothing"
     pool = "in this window" if pool == "window" else f"for {pool}"
     cost = bill.costs[account.population].measure(currency).describe()
     return BudgetExceeded(

@@ -20,16 +20,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from hubbub.accounting import Amount, covers
+from hubbub.accounting import Amount, Currency, cost_in, covers
+from hubbub.ledger.book import statements
 from hubbub.ledger.book.anchors import Anchor
 from hubbub.ledger.book.chain import ORIGIN, Entry, event_of, sha256_hex, typed_entry
+from hubbub.ledger.book.database import Transaction
 from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.book.second_place import head_is_signed
-from hubbub.ledger.decimals import amount_of
-from hubbub.ledger.endings import ATTEMPTS
-from hubbub.ledger.policy import NONSENSE, Policy, SpendingLimit, failures_key
-from hubbub.ledger.requests import Pool
-from hubbub.terms import HubbubError
+from hubbub.ledger.decimals import counts_both_ways, read_charge, read_restored
+from hubbub.ledger.policy import NONSENSE, Policy, SpendingLimit, account_key, failures_key
+from hubbub.ledger.requests import ATTEMPTS, Pool
+from hubbub.terms import Event, HubbubError, Neighbours
 
 _MAY_BE_UNSIGNED = {"charge", "attempt", "answer", "failure"}
 _KEPT = 10_000  # charges alike that are worked out once
@@ -172,9 +173,9 @@ class Replay:
         if fields["kind"] == "look":
             self.totals[failures_key(fields["population"], fields["analyst"])] = _Total(period=str(entry.sequence))
         if fields["kind"] == "restore":
-            for key, spent in fields["spent"].items():
-                self.totals[key].spent += amount_of(*spent)
-                self.totals[key].afresh += amount_of(*spent)
+            for key, spent in read_restored(fields, "spent").items():
+                self.totals[key].spent += spent
+                self.totals[key].afresh += spent
 
     def _charge(self, fields: dict[str, Any], row: Row) -> None:
         sequence, at = row[0], row[1]
@@ -190,9 +191,12 @@ class Replay:
             total.spent += charged[account.population]
             total.afresh += charged[account.population]
             self._touched[account.key] = account
-        pool = fields["pool"]
-        for name, (_, _, loss, delta) in fields["charged"].items():
-            if amount_of(loss, delta) != self.totals[f"{name}///{pool}"].spent:
+        for name in fields["charged"]:
+            _, after = self._read_charge(fields, name)
+            replayed = self.totals[account_key(name, fields["pool"])].spent
+            if not counts_both_ways(fields, name):  # 0.1 did not say the total of the basic account
+                replayed = Amount(replayed.loss, replayed.delta)
+            if after != replayed:
                 self.problem(f"entry {sequence}: the total of {name!r} does not add up")
         if (old := fields.get("supersedes")) is not None:
             self._settle(sequence, old, None)
@@ -202,9 +206,10 @@ class Replay:
 
     def _pay(self, fields: dict[str, Any], row: Row) -> tuple[list[SpendingLimit], dict[str, Amount]]:
         """Accounts and amounts of a charge; the same charge again is looked up."""
-        costs = tuple((name, *amounts[:2]) for name, amounts in fields["charged"].items())
+        costs = tuple((name, self._read_charge(fields, name)[0]) for name in fields["charged"])
         delta = fields.get("delta", "0")
-        key = (fields["event"], fields["pool"], delta, row[4], fields["analyst"], tuple(fields["named"]), costs)
+        both = tuple(fields.get("basic", ()))
+        key = (fields["event"], fields["pool"], delta, row[4], fields["analyst"], tuple(fields["named"]), costs, both)
         if (paid := self._paid.get(key)) is None:
             if len(self._paid) >= _KEPT:
                 self._paid.clear()
@@ -212,9 +217,9 @@ class Replay:
         return paid
 
     def _work_out(
-        self, fields: dict[str, Any], row: Row, costs: tuple[tuple[str, str, str], ...], delta: Fraction
+        self, fields: dict[str, Any], row: Row, costs: tuple[tuple[str, Amount], ...], delta: Fraction
     ) -> tuple[list[SpendingLimit], dict[str, Amount]]:
-        charged = {name: amount_of(loss, slack) for name, loss, slack in costs}
+        charged = dict(costs)
         named, pool = fields["named"], Pool(fields["pool"])
         due = {o for o in self.policy.populations if o in named or any(self.policy.overlap(o, n) for n in named)}
         if not named or due != set(charged):
@@ -224,12 +229,18 @@ class Replay:
             self.problem(f"entry {row[0]}: its event is missing or altered")
         else:
             event = event_of(text)
-            for name, amount in charged.items():
+            for name, amount in costs:
                 who = self.policy.population(name)
-                terms = {"currency": who.currency(pool), "neighbours": who.neighbours, "delta": delta}
-                if not covers(amount, event, **terms):  # type: ignore[arg-type]
+                currency = who.currency(pool)
+                if not covers(amount, event, currency=currency, neighbours=who.neighbours, delta=delta):
                     self.problem(f"entry {row[0]} charges {name!r} less than its event costs")
+                if currency is Currency.EITHER and not counts_both_ways(fields, name):
+                    charged[name] = _with_basic_cost(amount, event, who.neighbours)
         return self.policy.accounts(charged, project=row[4], analyst=fields["analyst"], pool=pool), charged
+
+    def _read_charge(self, fields: dict[str, Any], name: str) -> tuple[Amount, Amount]:
+        currency = self.policy.population(name).currency(Pool(fields["pool"]))
+        return read_charge(fields, name, currency)
 
     def _attempt(self, fields: dict[str, Any], row: Row) -> None:
         charge = self._open.get(fields["charge"])
@@ -275,6 +286,15 @@ class Replay:
         self._touched.clear()
 
 
+def _with_basic_cost(charged: Amount, event: Event, neighbours: Neighbours) -> Amount:
+    """A charge of 0.1, which counted (epsilon, delta) budgets in rho alone, with what it costs in the basic account.
+
+    Its budget has no tails: a pure step costs its epsilon, any other closes that account.
+    """
+    basic = cost_in(Currency.EITHER, event, neighbours)
+    return Amount(charged.loss, charged.delta, basic.epsilon, basic.tail)
+
+
 def compare_tables(replay: Replay, answers: Iterable[Row], totals: Iterable[Row]) -> None:
     """What stands beside the entries must be what the entries say."""
     expected = dict(replay.endings)
@@ -286,10 +306,13 @@ def compare_tables(replay: Replay, answers: Iterable[Row], totals: Iterable[Row]
             replay.problem(f"the answer to charge {charge} is altered or lost")
     for charge in list(expected)[:_MOST]:
         replay.problem(f"the answer to charge {charge} is gone")
-    kept = {key: (period, loss, delta) for key, period, loss, delta in totals}
+    kept = {key: numbers for key, *numbers in totals}
     for key, total in replay.totals.items():
-        expected_rows = [(total.period, str(a.loss), str(a.delta)) for a in (total.spent, total.afresh)]
-        if kept.pop(key, None) not in expected_rows:
+        expected_rows = [[total.period, *map(str, amount)] for amount in (total.spent, total.afresh)]
+        row = kept.pop(key, None)
+        if row is not None and row[3:] == [None, None]:  # a book of 0.1: worked out when it is opened for use
+            row, expected_rows = row[:3], [expected[:3] for expected in expected_rows]
+        if row not in expected_rows:
             replay.problem(f"the kept total of {key!r} is not what the entries add up to")
     for key in kept:
         replay.problem(f"there is a total {_safe_text(key)} that belongs to nobody")
@@ -327,3 +350,20 @@ def _compare_spent(replay: Replay, anchor: Anchor) -> None:
         total = replay.totals.get(f"{anchor.name}///{pool}", _Total()).spent
         if total.loss < spent.loss or total.delta < spent.delta:
             replay.problem(f"{anchor.name!r} had spent more on {pool} when it was anchored than the book says now")
+
+
+def fill_basic_totals(transaction: Transaction) -> None:
+    """Work out what the basic accounts of a book of 0.1 have spent, from its entries, once."""
+    (missing,) = transaction.read((statements.NOT_FILLED, {}))
+    if not missing:
+        return
+    replay = Replay(dict(transaction.stream(statements.ALL_EVENTS)))
+    for row in transaction.stream(statements.FROM, {"start": 0}):
+        replay.feed(row)
+    totals = replay.totals.items()
+    transaction.write(
+        *(
+            (statements.FILL, {"key": key, "epsilon": str(t.spent.epsilon), "tail": str(t.spent.tail)})
+            for key, t in totals
+        )
+    )

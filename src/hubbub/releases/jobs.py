@@ -30,8 +30,9 @@ class JobFacts:
     ``identity`` is JSON that tells the job from all others (kind, dataset, version, plan, noise): the same identity in
     the same project gets the stored answer, for free; None is never the same twice. ``size`` is the number of bytes
     that are stored. A job that is ``fixed_in_advance`` (a plan, no question) is paid from the pool for plans, if the
-    owner set one aside, at its ``delta``. ``guarantee`` is what people are promised. ``question`` is the identity
-    without the accuracy, ``refines`` the charge that this one makes more exact. ``seconds`` is how long a run may take:
+    owner set one aside, at its ``delta``. A question is calibrated for the epsilon ``stated`` at a ``tail`` delta, or
+    (None) costs what accounting makes of its event. ``guarantee`` is what people are promised. ``question`` is the
+    identity without the accuracy, ``refines`` the charge that this one makes more exact. ``seconds`` is how long a run may take:
     others wait so long before they pay anew. ``chosen`` says that somebody chose the price: the owner's least price
     holds for that, and not for what a protocol costs by itself.
     """
@@ -42,6 +43,8 @@ class JobFacts:
     title: str
     fixed_in_advance: bool = False
     delta: Fraction = Fraction(0)
+    tail: Fraction | None = None
+    stated: Fraction | None = None
     guarantee: Guarantee | None = None
     question: Mapping[str, Any] | None = None
     refines: int | None = None

@@ -43,14 +43,14 @@ def _last_entry(connection: Connection) -> int:
 
 def _charged_since(connection: Connection, last: int) -> str:
     """What this analyst was charged after that entry, in words."""
-    from hubbub.ledger import Pool, amount_of
+    from hubbub.ledger import Pool, read_charge
 
     population, ledger = connection.dataset.population, connection.ledger
     charges = [entry for entry in ledger.log(start=last + 1, population=population) if _is_charge_of(entry, connection)]
     if not charges:
         return "Interrupted before anything was charged."
-    cost = amount_of(*charges[-1].fields()["charged"][population][:2])
-    words = cost.measure(ledger.populations()[population].currency(Pool.QUESTIONS)).describe()
+    currency = ledger.populations()[population].currency(Pool.QUESTIONS)
+    words = read_charge(charges[-1].fields(), population, currency)[0].measure(currency).describe()
     return (
         f"Interrupted after it was charged: {words}, as #{charges[-1].sequence}. No answer was shown: the same "
         "question again goes on under that charge."

@@ -24,8 +24,10 @@ from hubbub.ledger.book.second_place import no_place
 
 OWNERS = ""  # the anchor of entries that belong to no population
 _SLOT = 1024
-_FORM = struct.Struct(">8sQQ32s32s32s32s32sH402s")  # magic, write number, sequence, head, four totals, name
-_MAGIC = b"hubbub-1"
+_FORM = struct.Struct(">8sQQ32s256sH402s")  # magic, write number, sequence, head, eight numbers of totals, name
+_MAGIC = b"hubbub-2"
+_FIRST_FORM = struct.Struct(">8sQQ32s128sH402s")  # of version 0.1: four numbers, nothing of the basic account
+_FIRST_MAGIC = b"hubbub-1"
 _PAUSE = 1.0  # seconds between two forced writes
 Totals = tuple[Amount, Amount]  # questions, plans
 Check = Callable[["Anchor"], None]
@@ -39,25 +41,27 @@ class Anchor(NamedTuple):
     head: bytes
     totals: Totals
     number: int = 0
+    knows_basic: bool = True  # False for one that 0.1 wrote
 
     def pack(self) -> bytes:
         """The slot."""
-        amounts = [n.to_bytes(32, "big") for total in self.totals for n in (total.loss, total.delta)]
+        amounts = b"".join(number.to_bytes(32, "big") for total in self.totals for number in total)
         name = self.name.encode()
-        body = _FORM.pack(_MAGIC, self.number, self.sequence, self.head, *amounts, len(name), name)
+        body = _FORM.pack(_MAGIC, self.number, self.sequence, self.head, amounts, len(name), name)
         return (body + hashlib.sha256(body).digest()).ljust(_SLOT, b"\0")
 
     @classmethod
     def unpack(cls, slot: bytes) -> Anchor | None:
         """The anchor in a slot, or None if it is empty or torn."""
-        body, check = slot[: _FORM.size], slot[_FORM.size : _FORM.size + 32]
-        if len(check) < 32 or hashlib.sha256(body).digest() != check:
+        form, magic = (_FIRST_FORM, _FIRST_MAGIC) if slot.startswith(_FIRST_MAGIC) else (_FORM, _MAGIC)
+        body, check = slot[: form.size], slot[form.size : form.size + 32]
+        if len(check) < 32 or hashlib.sha256(body).digest() != check or not slot.startswith(magic):
             return None
-        magic, number, sequence, head, *amounts, length, name = _FORM.unpack(body)
-        if magic != _MAGIC:
-            return None
-        ql, qd, pl, pd = (int.from_bytes(n, "big") for n in amounts)
-        return cls(name[:length].decode(errors="replace"), sequence, head, (Amount(ql, qd), Amount(pl, pd)), number)
+        _, number, sequence, head, amounts, length, name = form.unpack(body)
+        numbers = [int.from_bytes(amounts[i : i + 32], "big") for i in range(0, len(amounts), 32)]
+        half = len(numbers) // 2
+        totals = (Amount(*numbers[:half]), Amount(*numbers[half:]))
+        return cls(name[:length].decode(errors="replace"), sequence, head, totals, number, magic == _MAGIC)
 
 
 class Anchors:
@@ -185,10 +189,9 @@ def _merge_anchors(old: Anchor | None, new: Anchor) -> Anchor:
     """The later head and the larger totals: a process may know either better than the file. ``old`` if it has both."""
     if old is None:
         return new
-    (a, b), (c, d) = old.totals, new.totals
-    questions = Amount(max(a.loss, c.loss), max(a.delta, c.delta))
-    plans = Amount(max(b.loss, d.loss), max(b.delta, d.delta))
-    if old.sequence >= new.sequence and old.totals == (questions, plans):
+    pairs = zip(old.totals, new.totals, strict=True)
+    questions, plans = (Amount(*map(max, zip(one, other, strict=True))) for one, other in pairs)
+    if old.sequence >= new.sequence and old.totals == (questions, plans) and old.knows_basic:
         return old
     later = new if new.sequence > old.sequence else old
     return Anchor(new.name, later.sequence, later.head, (questions, plans), old.number + 1)

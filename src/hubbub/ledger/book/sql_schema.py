@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, Table, Text, inspect, text
 from sqlalchemy.types import TypeEngine
 
 METADATA = MetaData()
@@ -65,6 +65,8 @@ TOTALS = Table(
     Column("period", Text, nullable=False),
     Column("loss", Text, nullable=False),
     Column("delta", Text, nullable=False),
+    Column("epsilon", Text),  # of the basic account, with its tail; NULL until a book of 0.1 was replayed
+    Column("tail", Text),
 )
 ABOUT = Table("about", METADATA, Column("format", Integer, primary_key=True, autoincrement=False))
 
@@ -90,5 +92,12 @@ def _first_format(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_format,)
+def _basic_account(connection: Connection) -> None:
+    """Totals of the basic account; a book that is made now has them from the first."""
+    if "epsilon" not in {column["name"] for column in inspect(connection).get_columns(TOTALS.name)}:
+        for name in ("epsilon", "tail"):
+            connection.execute(text(f"ALTER TABLE {TOTALS.name} ADD COLUMN {name} TEXT"))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first_format, _basic_account)
 FORMAT = len(MIGRATIONS)

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from hubbub.ledger.book.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
 
 _E = ENTRIES.c
+TOTAL = ("loss", "delta", "epsilon", "tail")  # the numbers of a total
 _SETTLER = ENTRIES.alias("settler")
 
 LAST = select(_E.sequence, _E.at, _E.policy, _E.hash).order_by(_E.sequence.desc()).limit(1)
@@ -105,24 +106,30 @@ ADD_EVENT = insert(EVENTS).from_select(
 )
 ADD_ANSWER = insert(ANSWERS)
 ADD_TOTAL = insert(TOTALS).from_select(  # a window that was closed and opened again goes on where it was
-    ["account", "period", "loss", "delta"],
-    select(*(cast(bindparam(name), Text) for name in ("account", "period", "loss", "delta"))).where(
+    ["account", "period", *TOTAL],
+    select(*(cast(bindparam(name), Text) for name in ("account", "period", *TOTAL))).where(
         ~exists().where(TOTALS.c.account == bindparam("account"))
     ),
 )
 SPEND = (
     update(TOTALS)
     .where(TOTALS.c.account == bindparam("key"))
-    .values(period=bindparam("period"), loss=bindparam("loss"), delta=bindparam("delta"))
+    .values(period=bindparam("period"), **{name: bindparam(name) for name in TOTAL})
+)
+NOT_FILLED = select(TOTALS.c.account).where(TOTALS.c.epsilon.is_(None)).limit(1)
+FILL = (
+    update(TOTALS)
+    .where(TOTALS.c.account == bindparam("key"))
+    .values(epsilon=bindparam("epsilon"), tail=bindparam("tail"))
 )
 ERASE = update(ANSWERS).where(ANSWERS.c.charge == bindparam("key")).values(body=null())
 
 
 @cache
-def totals_of(count: int) -> Select[tuple[str, str, str, str]]:
+def totals_of(count: int) -> Select[Any]:
     """The totals of so many accounts, named a0, a1, ..."""
     names: list[BindParameter[str]] = [bindparam(f"a{i}") for i in range(count)]
-    return select(TOTALS.c.account, TOTALS.c.period, TOTALS.c.loss, TOTALS.c.delta).where(TOTALS.c.account.in_(names))
+    return select(TOTALS).where(TOTALS.c.account.in_(names))
 
 
 @cache

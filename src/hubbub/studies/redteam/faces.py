@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hubbub.accounting import OWN_DELTA, rho_for
+from hubbub.accounting import SPLIT, rho_for
 from hubbub.ledger import temporary_ledger
 from hubbub.sql import Connection
 from hubbub.terms import Budget
@@ -51,7 +51,7 @@ class Private:
         epsilon, delta = float(self.budget.epsilon), float(self.budget.delta)
         if delta == 0:
             return {"epsilon": _ROOM * epsilon / questions}
-        return {"rho": _ROOM * rho_for(epsilon, delta * float(1 - OWN_DELTA)) / questions}
+        return {"rho": _ROOM * rho_for(epsilon, delta * float(SPLIT.converts)) / questions}
 
     @property
     def promise(self) -> tuple[float | None, float]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hubbub.ledger import Amount, Entry, Policy, Pool, account_key, amount_of, read_budget
+from hubbub.ledger import Amount, Entry, Policy, Pool, account_key, read_budget, read_charge, read_restored
 from hubbub.render import printable
 from hubbub.studies.spending.entries import EntryFields, entry_author, entry_time
 from hubbub.terms import PrivacyBound, to_json
@@ -124,14 +124,16 @@ class BudgetHistory:
         yield BudgetStep(entry, self._asked[number], "refused", entry_author(entry, fields), request=number)
 
     def _charged(self, entry: Entry, fields: EntryFields) -> Iterator[BudgetStep]:
-        for name, amounts in fields["charged"].items():
-            yield self._spend(entry, fields, (name, Pool(fields["pool"])), "charged", amount_of(*amounts[:2]))
+        pool = Pool(fields["pool"])
+        for name in fields["charged"]:
+            cost, _ = read_charge(fields, name, self._policy.populations[name].currency(pool))
+            yield self._spend(entry, fields, (name, pool), "charged", cost)
 
     def _restored(self, entry: Entry, fields: EntryFields) -> Iterator[BudgetStep]:
-        for key, missing in fields["spent"].items():
+        for key, missing in read_restored(fields, "spent").items():
             name, project, analyst, pool = key.split("/")
             if pool in tuple(Pool) and not project and not analyst:
-                yield self._spend(entry, fields, (name, Pool(pool)), "restored", amount_of(*missing))
+                yield self._spend(entry, fields, (name, Pool(pool)), "restored", missing)
 
     def _spend(
         self, entry: Entry, fields: EntryFields, account: tuple[str, Pool], what: str, amount: Amount

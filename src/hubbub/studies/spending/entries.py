@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hubbub.ledger import Entry, Pool, Population, amount_of, line_of, read_budget
+from hubbub.ledger import Entry, Pool, Population, line_of, read_budget, read_charge
 from hubbub.render import printable
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ def entry_author(entry: Entry, fields: EntryFields) -> str:
 def _describe_charge(fields: EntryFields, populations: Mapping[str, Population]) -> str:
     pool = Pool(fields["pool"])
     costs = [
-        f"{name}: {amount_of(*cost[:2]).measure(populations[name].currency(pool)).describe()}"
-        for name, cost in fields["charged"].items()
+        f"{name}: {read_charge(fields, name, currency)[0].measure(currency).describe()}"
+        for name in fields["charged"]
+        for currency in [populations[name].currency(pool)]
     ]
     title = f" ({fields['title']})" if fields.get("title") else ""
     return "; ".join(costs) + f" for {pool}{title}"
