@@ -13,7 +13,7 @@ from hubbub.accounting.budget_limits import Amount
 from hubbub.ledger.book.anchors import Anchor, Anchors
 from hubbub.terms import LedgerUnavailable
 
-amounts = st.builds(Amount, st.integers(0, 2**200), st.integers(0, 2**200))
+amounts = st.builds(Amount, *[st.integers(0, 2**240)] * 4)
 HEADS = st.binary(min_size=32, max_size=32)
 
 

@@ -259,29 +259,29 @@ def test_the_environment_names_the_second_place(tmp_path: Path, monkeypatch: pyt
 
 
 def test_migrations_bring_an_old_format_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def second(connection) -> None:  # type: ignore[no-untyped-def]
+    def next_one(connection) -> None:  # type: ignore[no-untyped-def]
         connection.exec_driver_sql("CREATE TABLE extra (x INTEGER)")
 
-    monkeypatch.setattr("hubbub.ledger.book.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
-    monkeypatch.setattr("hubbub.ledger.book.database.FORMAT", 2)
+    monkeypatch.setattr("hubbub.ledger.book.database.MIGRATIONS", (*sql_schema.MIGRATIONS, next_one))
+    monkeypatch.setattr("hubbub.ledger.book.database.FORMAT", sql_schema.FORMAT + 1)
     for _ in range(2):
         with reopen(path) as ledger:
             charge(ledger, "after")
             assert ledger.verify().ok
     with sqlite3.connect(path) as book:
-        assert book.execute("SELECT format FROM about").fetchall() == [(2,)]
+        assert book.execute("SELECT format FROM about").fetchall() == [(sql_schema.FORMAT + 1,)]
         assert book.execute("SELECT count(*) FROM extra").fetchall() == [(0,)]
     book.close()
 
 
 def test_a_migration_that_fails_leaves_the_old_format(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def second(connection) -> None:  # type: ignore[no-untyped-def]
+    def next_one(connection) -> None:  # type: ignore[no-untyped-def]
         connection.exec_driver_sql("CREATE TABLE extra (x INTEGER)")
         raise OutOfRange("no", why="no", fix="no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hubbub.ledger.book.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
-        patch.setattr("hubbub.ledger.book.database.FORMAT", 2)
+        patch.setattr("hubbub.ledger.book.database.MIGRATIONS", (*sql_schema.MIGRATIONS, next_one))
+        patch.setattr("hubbub.ledger.book.database.FORMAT", sql_schema.FORMAT + 1)
         with pytest.raises(HubbubError):
             reopen(path)
     with reopen(path) as ledger:

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hubbub.durable import canonical_json
 from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, verify_export
 from hubbub.ledger.book.chain import ORIGIN, entry_hash, sha256_hex
+from hubbub.ledger.book.sql_schema import FORMAT
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import BehindAnchor, Budget, HubbubError, LedgerDamaged, NewerFormat, Unreadable
 from tests.charging import ask
@@ -306,7 +307,7 @@ def test_a_row_added_beside_the_entries_is_found(book: Book, table: str, row: Ro
     assert escaped(book.place) is None
 
 
-@pytest.mark.parametrize("number", [0, 2, None])
+@pytest.mark.parametrize("number", [0, FORMAT + 1, None])
 def test_an_altered_number_of_the_format_is_found(book: Book, number: int | None) -> None:
     with changing(book.place[0]) as connection:
         connection.execute("DELETE FROM about" if number is None else f"UPDATE about SET format = {number}")
@@ -390,7 +391,7 @@ def test_a_cut_tail_is_found_however_neatly_it_is_cut(book: Book) -> None:
     *rest, charge, answer = entries
     said = json.loads(charge["body"])
     assert json.loads(answer["body"])["charge"] == charge["sequence"]
-    gone = {who: [int(Fraction(n) * unit) for n, unit in zip(c[:2], UNITS, strict=True)] for who, c in _costs(said)}
+    gone = {who: _units(said, who) for who in said["charged"]}
     totals = [_without(row, gone, charge["project"]) for row in book.rows["totals"]]
     answers = [row for row in book.rows["answers"] if row["charge"] != charge["sequence"]]
     book.rewrite(rest, answers=answers, totals=totals)
@@ -399,20 +400,22 @@ def test_a_cut_tail_is_found_however_neatly_it_is_cut(book: Book) -> None:
         assert ledger.verify(anchor=False).ok  # so neatly that only the anchor tells
 
 
-UNITS = (10**24, 10**40)
+NUMBERS = {"loss": 10**24, "delta": 10**40, "epsilon": 10**24, "tail": 10**40}
 
 
-def _costs(said: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    return list(said["charged"].items())
+def _units(said: dict[str, Any], who: str) -> dict[str, int]:
+    """What a charge cost somebody in each account, in whole units."""
+    costs = [*said["charged"][who][:2], *said.get("basic", {}).get(who, ["0", "0"])[:2]]
+    return {name: int(Fraction(cost) * unit) for cost, (name, unit) in zip(costs, NUMBERS.items(), strict=True)}
 
 
-def _without(row: Row, gone: dict[str, list[int]], project: str) -> Row:
+def _without(row: Row, gone: dict[str, dict[str, int]], project: str) -> Row:
     """A total less a charge, for each account that the charge was held against."""
     who, its_project, analyst, pool = row["account"].split("/")
     touched = who in gone and its_project in {"", project} and analyst == "" and pool in {"questions", "window"}
     if not touched:
         return row
-    return row | {"loss": str(int(row["loss"]) - gone[who][0]), "delta": str(int(row["delta"]) - gone[who][1])}
+    return row | {name: str(int(row[name]) - cost) for name, cost in gone[who].items()}
 
 
 def test_an_older_copy_in_its_place_is_refused(book: Book) -> None:
