@@ -7,6 +7,7 @@ same function that answers questions (`sql.measure.run`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +25,8 @@ from ._entries import Entry
 TYPES = {"pid": pyarrow.int64(), "x": pyarrow.float64(), "w": pyarrow.string(), "city": pyarrow.string()}
 CROWD = [(i, float(i % 5), "ab"[i % 2], "paris") for i in range(12)]
 LAST = [(99, 10.0, "a", "rome"), (99, 10.0, "a", "rome")]  # one person, with as much as is allowed
-PURE, APPROXIMATE = Price(epsilon=Fraction(1)), Price(epsilon=Fraction(1), delta=Fraction(1, 100))
+PURE, APPROXIMATE = Price(epsilon=Fraction(1)), Price(epsilon=Fraction(1), tail=Fraction(1, 100))
+CHOOSING = replace(APPROXIMATE, tail=Fraction(1, 200), own=Fraction(1, 200))
 
 QUESTIONS: dict[str, tuple[str, Price]] = {
     "count": ("SELECT COUNT(*) AS n FROM t", PURE),
@@ -34,7 +36,7 @@ QUESTIONS: dict[str, tuple[str, Price]] = {
     "count distinct": ("SELECT COUNT(DISTINCT pid) AS people FROM t", PURE),
     "public keys": ("SELECT w, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY w", PURE),
     "public keys, gaussian": ("SELECT w, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY w", APPROXIMATE),
-    "unknown keys": ("SELECT city, COUNT(*) AS n FROM t GROUP BY city", APPROXIMATE),
+    "unknown keys": ("SELECT city, COUNT(*) AS n FROM t GROUP BY city", CHOOSING),
     "median": ("SELECT MEDIAN(x) AS m FROM t", PURE),
     "filtered": ("SELECT COUNT(*) AS n FROM t WHERE x > 3 AND w = 'a'", PURE),
 }

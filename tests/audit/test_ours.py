@@ -85,7 +85,8 @@ def test_a_plan_with_an_eighth_of_the_noise_is_refuted(question: str) -> None:
 
 @pytest.mark.usefixtures("same_noise")
 def test_a_plan_whose_keys_are_not_chosen_privately_is_refuted() -> None:
-    everything = Price(epsilon=Fraction(1), delta=Fraction(99, 100))  # so large a delta lets a single person's key pass
+    half = Fraction(495, 1000)  # so large a delta lets a single person's key pass
+    everything = Price(epsilon=Fraction(1), tail=half, own=half)
     entry = entries_sql.entry("unknown keys", Neighbours.ADD_REMOVE, price=everything)
     assert entry.audit(4).refuted
 

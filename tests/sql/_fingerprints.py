@@ -17,6 +17,7 @@ from typing import Any
 from hubbub.ledger import fingerprint
 from hubbub.releases import JobFacts
 from hubbub.sql.bounds.suggest import SuggestJob, plan_suggestion
+from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.noise_allocation import allocate_noise
 from hubbub.sql.price import Price
 from hubbub.sql.quote import plan_text, quote_plan
@@ -51,8 +52,17 @@ def fingerprints(entry: Entry) -> dict[str, str]:
     return {"question": fingerprint(**facts.question), "fingerprint": fingerprint(**identity)}
 
 
-def _price(entry: Entry) -> Price:
-    return Price(**{name: Fraction(value) for name, value in entry["price"].items()})
+def _price(entry: Entry, *, choosing: bool = False) -> Price:
+    """What a price of 0.1 buys today: its one delta was for the choice of keys, or for the tails, or half for each."""
+    stated = {name: Fraction(value) for name, value in entry["price"].items()}
+    delta = stated.pop("delta", Fraction(0))
+    if "rho" in stated:
+        return Price(**stated, own=delta)
+    return Price(**stated, tail=delta / 2, own=delta / 2) if choosing else Price(**stated, tail=delta)
+
+
+def _kind(entry: Entry) -> NoiseKind:
+    return NoiseKind.LAPLACE if entry["price"].keys() == {"epsilon"} else NoiseKind.GAUSSIAN
 
 
 def _question(entry: Entry) -> JobFacts:
@@ -60,18 +70,18 @@ def _question(entry: Entry) -> JobFacts:
     planned = plan_text(
         entry["text"],
         DATASETS[entry["dataset"]],
-        gaussian=entry["price"].keys() != {"epsilon"},
+        gaussian=_kind(entry) is NoiseKind.GAUSSIAN,
         totals=totals,
         clipping=entry.get("clipping", False),
     )
-    return quote_plan(planned, _price(entry)).facts(seconds=60)
+    return quote_plan(planned, _price(entry, choosing=planned.chooses_keys)).facts(seconds=60)
 
 
 def _suggestion(entry: Entry) -> JobFacts:
     dataset = DATASETS[entry["dataset"]]
     planned = plan_suggestion(dataset, entry["table"], entry["columns"])
     unit = Unit(dataset.unit)
-    [spent] = allocate_noise((planned.plan(),), _price(entry), neighbours=dataset.neighbours, unit=unit)
+    [spent] = allocate_noise((planned.plan(),), _kind(entry), _price(entry), neighbours=dataset.neighbours, unit=unit)
     return SuggestJob(_CONNECTION, planned, _price(entry), spent).facts
 
 

@@ -28,7 +28,7 @@ from tests.sql._exact import engine_over
 
 TEXT = "SELECT w, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, MEDIAN(x) AS m, SUM(x) / COUNT(*) AS r FROM t GROUP BY w"
 PRICES = {
-    "gaussian": Price(epsilon=Fraction(2), delta=Fraction(1, 10**6)),
+    "gaussian": Price(epsilon=Fraction(2), tail=Fraction(1, 10**6)),
     "laplace": Price(epsilon=Fraction(4)),
 }
 ROWS = [(i, (i * 37 % 101) / 10, "ab"[i % 3 == 0]) for i in range(600)]

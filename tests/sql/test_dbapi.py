@@ -153,10 +153,12 @@ def test_a_price_is_given_with_the_statement_the_cursor_or_the_connection(tmp_pa
         with pytest.raises(dbapi.ProgrammingError, match="no default price"):
             free.cursor().execute(GROUPS)
         cursor = dbapi.connect(inner, epsilon=1).cursor()
-        assert priced(cursor, GROUPS) == "epsilon = 1, delta = 1e-08"
-        assert priced(cursor.price(epsilon=0.5), GROUPS) == "epsilon = 0.5, delta = 1e-08"
-        assert priced(cursor, f"/* hubbub: epsilon=0.25, delta=1e-7 */ {GROUPS}") == "epsilon = 0.25, delta = 1e-07"
-        assert priced(cursor, f"-- hubbub: epsilon=0.2\n{GROUPS}") == "epsilon = 0.2, delta = 1e-08"
+        assert priced(cursor, GROUPS) == "epsilon = 1"
+        assert priced(cursor.price(epsilon=0.5), GROUPS) == "epsilon = 0.5"
+        gaussian = f"/* hubbub: epsilon=0.25, delta=1e-7, noise=gaussian */ {GROUPS}"
+        assert priced(cursor, gaussian) == "epsilon = 0.25, delta = 1e-07"
+        assert priced(cursor, f"-- hubbub: epsilon=0.2\n{GROUPS}") == "epsilon = 0.2"
+        assert priced(cursor, f"-- hubbub: share=0.01, noise=gaussian\n{GROUPS}").startswith("rho = ")
         for wrong in ("budget=3", "epsilon", "epsilon=lots", ""):
             with pytest.raises(dbapi.ProgrammingError, match="price"):
                 cursor.execute(f"/* hubbub: {wrong} */ {GROUPS}")

@@ -12,6 +12,7 @@ import pytest
 import hubbub as hb
 from hubbub.ledger import Ledger
 from hubbub.sql.open_connection import connect, declare
+from hubbub.sql.price import PriceTerms
 from hubbub.terms import BelowLeastPrice, HubbubError, SourceUnavailable
 
 DAY = datetime.date(2026, 1, 1)
@@ -81,7 +82,7 @@ def test_what_is_meant_is_written_in_the_refusal() -> None:
 
 def test_nothing_is_asked_or_charged_after_a_connection_was_closed(tmp_path: Path) -> None:
     db = connect(frame(), **given(tmp_path))
-    told = db._priced(TEXT, 0.1, None, None, None, 0.95, None, None)
+    quote = db._priced(TEXT, PriceTerms(epsilon=0.1), None)[0].quote
     db.close()
     for ask in (
         lambda: db.sql(TEXT, epsilon=0.1),
@@ -89,7 +90,7 @@ def test_nothing_is_asked_or_charged_after_a_connection_was_closed(tmp_path: Pat
         lambda: db.explain(TEXT),
         lambda: db.suggest_bounds("table", epsilon=0.1),
         lambda: db.workload([TEXT], epsilon=0.1),
-        lambda: db.answer(told),
+        lambda: db.answer(quote),
     ):
         with pytest.raises(SourceUnavailable, match="the connection is closed"):
             ask()
@@ -101,10 +102,10 @@ def test_nothing_is_asked_or_charged_after_a_connection_was_closed(tmp_path: Pat
 def test_a_preview_knows_the_least_price(tmp_path: Path) -> None:
     with connect(frame(), **given(tmp_path)) as db:
         fine, cheap = (db.preview(TEXT, epsilon=epsilon) for epsilon in (0.1, 1e-6))
-        assert fine.affordable and not fine.refused and "questions like this one fit" in fine.text()
+        assert fine.affordable and not fine.refused and "more like it fit" in fine.text()
         assert not cheap.affordable and cheap.to_json()["affordable"] is False
         assert "at least" in cheap.refused and "It would be refused" in " ".join(cheap.text().split())
-        assert "questions like this one fit" not in cheap.text()
+        assert "more like it fit" not in cheap.text()
         with pytest.raises(BelowLeastPrice):
             db.sql(TEXT, epsilon=1e-6)
 

@@ -23,7 +23,7 @@ from hubbub.terms import HubbubError
 from tests.sql._exact import SECRET, _Exact, _ExactCurve
 from tests.sql._meanings import DATASET, MADE, NOISY, ending, question
 
-PRICE = Price(rho=Fraction(1000), delta=Fraction(1, 10**6))
+PRICE = Price(rho=Fraction(1000), own=Fraction(1, 10**6))
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ from tests.sql.passes.datasets import HOSPITAL, SURVEY
 from tests.sql.passes.fixtures import every
 from tests.sql.passes.used import USED, asked
 
-PRICE = Price(rho=Fraction(1, 10), delta=Fraction(1, 10**8))
+PRICE = Price(rho=Fraction(1, 10), own=Fraction(1, 10**8))
 REFUSED = (KeyError, TypeError, ValueError, AssertionError)
 
 if os.environ.get("ACCEPT"):
@@ -433,7 +433,7 @@ def test_quantiles_that_differ_in_the_seventh_digit_are_two() -> None:
 
 def test_the_noise_is_in_the_fingerprint_and_not_in_the_question() -> None:
     planned = plan_text(ONE, HOSPITAL, gaussian=True)
-    prices = [PRICE, replace(PRICE, rho=Fraction(1, 5)), Price(epsilon=Fraction(1), delta=Fraction(1, 10**8))]
+    prices = [PRICE, replace(PRICE, rho=Fraction(1, 5)), Price(epsilon=Fraction(1), tail=Fraction(1, 10**8))]
     facts = [quote_plan(planned, price).facts(seconds=1) for price in prices]
     assert len({json.dumps(each.identity) for each in facts}) == 3
     assert len({json.dumps(each.question) for each in facts}) == 1

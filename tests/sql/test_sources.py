@@ -22,6 +22,7 @@ from hubbub.ledger import Ledger
 from hubbub.sql.connection import Connection
 from hubbub.sql.open_connection import connect, declare
 from hubbub.sql.prepare_copy import prepare
+from hubbub.sql.price import PriceTerms
 from hubbub.terms import Budget, HubbubError, MissingParameter, OutOfRange, SourceUnavailable
 from tests.sql import _hostile
 
@@ -186,7 +187,7 @@ def test_what_a_column_is_declared_to_be_is_part_of_a_question(tmp_path: Path, s
         prints = set()
         for given in said:
             with opened(tmp_path / "v.csv", tmp_path, **given) as db:
-                quote = db._priced(question, 1, None, None, None, 0.95, None, None)
+                quote = db._priced(question, PriceTerms(epsilon=1), None)[0].quote
                 prints.add(json.dumps(quote.facts(seconds=1).identity))
         assert len(prints) == (3 if "(age)" in question else 2)  # who a person is, is part of every question
 

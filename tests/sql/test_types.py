@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from hubbub.schema.description import describe
 from hubbub.schema.draft import from_dataset
 from hubbub.schema.tables import Dataset, Kind
 from hubbub.sql.open_connection import connect, declare
-from hubbub.sql.price import price_of
+from hubbub.sql.price import Price
 from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import Budget, HubbubError
 
@@ -157,7 +158,7 @@ def bared(dataset: Dataset) -> Dataset:
 def planned(text: str, dataset: Dataset) -> str:
     """Everything that is known of a question before it is paid, or the words of its refusal."""
     try:
-        price = price_of(Budget(10, 0.1), epsilon=1)
+        price = Price(epsilon=Fraction(1), tail=Fraction(1, 1000), own=Fraction(1, 1000))
         bare, told = (quote_plan(plan_text(text, each, gaussian=True), price) for each in (bared(dataset), dataset))
     except HubbubError as refusal:
         return str(refusal)

@@ -245,7 +245,7 @@ def test_a_workload_is_one_charge_and_asking_again_is_free(db: Connection) -> No
     assert again.receipt == first.receipt
     assert [each.value for each in again] == [each.value for each in first]
     assert db.budget.spent == spent
-    assert first.receipt is not None and float(first.receipt.event.sigma) > 0  # type: ignore[union-attr]
+    assert first.receipt is not None and float(first.receipt.event.scale) > 0  # type: ignore[union-attr]
     assert workload(db, texts, epsilon=1, fresh=True).receipt != first.receipt
 
 

@@ -35,9 +35,9 @@ from hubbub.accounting.budget_limits import (
     price_fits,
 )
 from hubbub.accounting.calibration import noise_for
-from hubbub.accounting.conversions import renyi_epsilon, rho_epsilon, rho_for
+from hubbub.accounting.conversions import pure_epsilon_for, renyi_epsilon, rho_epsilon, rho_for
 from hubbub.accounting.costs import concentrated
-from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit
+from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit, basic_cost
 from hubbub.accounting.epsilon_bounds import Delta, Epsilon, delta, epsilon, quick_epsilon
 from hubbub.accounting.filters import ConcentratedFilter, EitherWayFilter, cost_both_ways
 from hubbub.accounting.gaussian_tradeoff import classic_sigma, delta_of, epsilon_of, mu_for, sigma_for
@@ -65,6 +65,7 @@ __all__ = [
     "Repeat",
     "WithoutReplacement",
     "amplification",
+    "basic_cost",
     "budget_limits",
     "classic_sigma",
     "composition",
@@ -85,6 +86,7 @@ __all__ = [
     "noise_for",
     "price_fits",
     "privacy_loss_distribution",
+    "pure_epsilon_for",
     "quick_epsilon",
     "remeasure",
     "renyi",

@@ -78,6 +78,18 @@ def rho_for(epsilon: float, delta: float) -> float:
     return low
 
 
+@lru_cache(maxsize=1024)
+def pure_epsilon_for(rho: Fraction) -> Fraction:
+    """The largest epsilon at which anything that is epsilon-DP costs at most ``rho``, rounded down."""
+    low, high = 0.0, 2 * float(rho) + math.sqrt(2 * float(rho)) + 1  # e tanh(e/2) >= rho there
+    while high - low > 1e-15 * high:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if pure_rho(Fraction(middle)) <= rho else (low, middle)
+    return Fraction(low)
+
+
 def curve_epsilon(curve: RenyiDP, delta: float) -> float:
     """epsilon at ``delta`` of a Renyi curve, at its best order."""
     return min(

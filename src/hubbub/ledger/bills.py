@@ -113,9 +113,9 @@ def _request_terms(request: Request) -> tuple[object, ...]:
 def cost_for(who: Population, request: Request) -> Amount:
     """What a population is charged, in its own currency."""
     try:
-        limit = who.first_limit if who.currency(request.pool) is Currency.EITHER else None
-        if limit is not None:
-            return cost_both_ways(limit, request.event, who.neighbours, tail=request.tail, stated=request.stated)
+        if who.currency(request.pool) is Currency.EITHER:
+            terms = {"tail": request.tail, "stated": request.stated}
+            return cost_both_ways(who.first_limit, request.event, who.neighbours, **terms)
         return cost_in(who.currency(request.pool), request.event, who.neighbours, request.delta)
     except NoBound as error:
         apart = ""

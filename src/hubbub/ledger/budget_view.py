@@ -50,7 +50,14 @@ class AccountBalance:
         """The line as words for a table."""
         budget = "nothing" if self.limit is None else self.limit.budget.measure().describe()
         left = "nothing" if self.limit is None else self.limit.left_words(self.spent)
-        return self.name, self.pool, budget, self._words(self.spent), self._words(self.reserved), left
+        return (
+            self.name,
+            self.pool,
+            budget,
+            amount_words(self.spent, self.currency),
+            amount_words(self.reserved, self.currency),
+            left,
+        )
 
     def to_json(self) -> dict[str, Json]:
         """The line as numbers."""
@@ -60,29 +67,32 @@ class AccountBalance:
             "currency": self.currency.value,
             "budget": None if self.limit is None else self.limit.budget.measure().describe(),
             "epsilon_spent": self.epsilon,
-            **{name: self._amount_json(getattr(self, name)) for name in ("spent", "reserved", "left")},
+            **{name: amount_json(getattr(self, name), self.currency) for name in ("spent", "reserved", "left")},
         }
 
-    def _amount_json(self, amount: Amount) -> dict[str, Json]:
-        """Infinite (as text) where an account knows no cost."""
-        names = statements.TOTAL if self.currency is Currency.EITHER else statements.TOTAL[:2]
-        units = (LOSS_UNIT, DELTA_UNIT, LOSS_UNIT, DELTA_UNIT)
-        return {
-            name: "infinite" if number >= UNKNOWN else number / unit
-            for name, number, unit in zip(names, amount, units, strict=False)
-        }
 
-    def _words(self, amount: Amount) -> str:
-        loss, delta = (float(part) for part in amount.parts())
-        if self.currency is not Currency.EITHER:
-            name = "rho" if self.currency is Currency.CONCENTRATED else "epsilon"
-            return f"{name} {loss:.4g}" + (f", delta {delta:.3g}" if delta else "")
-        rho = "" if amount.loss >= UNKNOWN else f"rho {loss:.4g}"
-        if amount.epsilon >= UNKNOWN:
-            return rho or "all of it"
-        epsilon, tail = (float(part) for part in amount.basic_parts())
-        words = f"epsilon {epsilon:.4g}" + (f", delta {tail + delta:.3g}" if tail + delta else "")
-        return words + (f" ({rho})" if rho and loss else "")
+def amount_json(amount: Amount, currency: Currency) -> dict[str, Json]:
+    """An amount as numbers; infinite (as text) where an account knows no cost."""
+    names = statements.TOTAL if currency is Currency.EITHER else statements.TOTAL[:2]
+    units = (LOSS_UNIT, DELTA_UNIT, LOSS_UNIT, DELTA_UNIT)
+    return {
+        name: "infinite" if number >= UNKNOWN else number / unit
+        for name, number, unit in zip(names, amount, units, strict=False)
+    }
+
+
+def amount_words(amount: Amount, currency: Currency) -> str:
+    """An amount as people read it: in epsilon where the budget is one, with rho in brackets for those who ask."""
+    loss, delta = (float(part) for part in amount.parts())
+    if currency is not Currency.EITHER:
+        name = "rho" if currency is Currency.CONCENTRATED else "epsilon"
+        return f"{name} {loss:.4g}" + (f", delta {delta:.3g}" if delta else "")
+    rho = "" if amount.loss >= UNKNOWN else f"rho {loss:.4g}"
+    if amount.epsilon >= UNKNOWN:
+        return rho or "all of it"
+    epsilon, tail = (float(part) for part in amount.basic_parts())
+    words = f"epsilon {epsilon:.4g}" + (f", delta {tail + delta:.3g}" if tail + delta else "")
+    return words + (f" ({rho})" if rho and loss else "")
 
 
 @dataclass(frozen=True, slots=True)

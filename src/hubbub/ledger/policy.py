@@ -111,9 +111,10 @@ class Population:
         return None if budget is None else _limit_in(budget, self.currency(pool), self.split)
 
     @property
-    def first_limit(self) -> Limit | None:
+    def first_limit(self) -> Limit:
         """The budget for questions as it was opened: shares of it are the same before and after later grants."""
-        return self.limit(_optional_budget(self.opened["pools"][Pool.QUESTIONS.value]), Pool.QUESTIONS)
+        questions = _optional_budget(self.opened["pools"][Pool.QUESTIONS.value])
+        return _limit_in(questions or self.promised, self.currency(Pool.QUESTIONS), self.split)
 
 
 @dataclass(frozen=True, slots=True)

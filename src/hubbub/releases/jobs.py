@@ -32,9 +32,9 @@ class JobFacts:
     that are stored. A job that is ``fixed_in_advance`` (a plan, no question) is paid from the pool for plans, if the
     owner set one aside, at its ``delta``. A question is calibrated for the epsilon ``stated`` at a ``tail`` delta, or
     (None) costs what accounting makes of its event. ``guarantee`` is what people are promised. ``question`` is the
-    identity without the accuracy, ``refines`` the charge that this one makes more exact. ``seconds`` is how long a run may take:
-    others wait so long before they pay anew. ``chosen`` says that somebody chose the price: the owner's least price
-    holds for that, and not for what a protocol costs by itself.
+    identity without the accuracy, ``refines`` the charge that this one makes more exact. ``seconds`` is how long a run
+    may take: others wait so long before they pay anew. ``chosen`` says that somebody chose the price: the owner's least
+    price holds for that, and not for what a protocol costs by itself.
     """
 
     event: Event

@@ -5,24 +5,30 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hubbub.ledger import Account, BudgetView, Ledger
+from hubbub.accounting import Currency
+from hubbub.ledger import Account, AccountBalance, BudgetView, Ledger
 from hubbub.relations import limits
-from hubbub.releases import Release, quote_job, release_job
+from hubbub.releases import Release, quote_job, release_job, request_for
 from hubbub.schema import Dataset, Description, describe
+from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.explain_plan import PlanExplanation, explain_plan, explained_question
 from hubbub.sql.jobs import AskJob
-from hubbub.sql.price import price_of
-from hubbub.sql.quote import QueryPlan, QueryQuote, plan_text, quote_plan
+from hubbub.sql.noise_choice import Alternative, alternative_of, rank_alternatives
+from hubbub.sql.price import AUTO, Price, PriceTerms, noise_kinds, price_plan
+from hubbub.sql.quote import QueryPlan, QueryQuote, plan_kinds, quote_plan
 from hubbub.terms import (
+    CannotPromise,
+    HubbubError,
+    MissingParameter,
     NotAllowed,
     OutOfRange,
     Real,
     SourceUnavailable,
     exact,
-    fraction_of,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +61,8 @@ class Connection:
     ) -> None:
         self.dataset, self.engine, self.ledger = dataset, engine, ledger
         self.project, self.analyst, self.seconds = project, analyst, seconds
-        self.limit = ledger.populations()[dataset.population].promised  # its currency never changes
+        self.population = ledger.populations()[dataset.population]
+        self.limit = self.population.first_limit  # its currency, and the shares of its delta, never change
         self.rank_secret = secrets.token_hex(16)
         self._closed = False
         self.watch: Callable[[str], None] = lambda stage: None  # told "planned", "charged", "reading", "stored"
@@ -95,13 +102,19 @@ class Connection:
         delta: Real | None = None,
         rho: Real | None = None,
         within: Real | None = None,
+        share: Real | None = None,
+        noise: str = AUTO,
         confidence: Real = 0.95,
         fresh: bool = False,
         totals: Mapping[str, object] | None = None,
         assume: Real | None = None,
         clipping: bool = False,
     ) -> Release:
-        """Answer a question, for a price or (``within``) with an error.
+        """Answer a question, for a price, for a ``share`` of the budget, or (``within``) with an error.
+
+        ``epsilon`` means that by itself the answer is (epsilon, delta)-DP, with the least error that any noise gives
+        for that; ``delta`` is the question's share of the budget's unless it is stated, and is not needed by Laplace
+        noise. ``noise="laplace"`` or ``noise="gaussian"`` takes that one.
 
         ``totals`` bounds what one person adds up to in a COUNT or SUM, by its column. ``assume`` is a number of rows
         per group that averages may reckon with when they promise an error. ``clipping`` spends a part of the price on
@@ -114,8 +127,17 @@ class Connection:
                 why="What sql returns is an answer with a receipt.",
                 fix="Use explain(text), or `hubbub query`, which tells the two apart.",
             )
-        quote = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
-        return self.answer(quote, fresh=fresh)
+        terms = PriceTerms(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            share=share,
+            noise=noise,
+            confidence=confidence,
+            assume=assume,
+        )
+        return self.answer(self._priced(text, terms, totals, clipping=clipping)[0].quote, fresh=fresh)
 
     def preview(
         self,
@@ -125,6 +147,8 @@ class Connection:
         delta: Real | None = None,
         rho: Real | None = None,
         within: Real | None = None,
+        share: Real | None = None,
+        noise: str = AUTO,
         confidence: Real = 0.95,
         totals: Mapping[str, object] | None = None,
         assume: Real | None = None,
@@ -133,11 +157,21 @@ class Connection:
         """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
         from hubbub.sql.preview import preview_quote
 
-        quote = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
-        job_quote = quote_job(AskJob(self, quote), self.account)
+        terms = PriceTerms(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            share=share,
+            noise=noise,
+            confidence=confidence,
+            assume=assume,
+        )
+        alternatives = self._priced(text, terms, totals, clipping=clipping)
+        job_quote = quote_job(AskJob(self, alternatives[0].quote), self.account)
         return preview_quote(
-            quote,
-            self.ledger.balance(self.dataset.population),
+            alternatives,
+            self.balance(),
             confidence=confidence,
             assume=assume,
             repeated=job_quote.repeated,
@@ -150,7 +184,8 @@ class Connection:
         ``text`` may begin with EXPLAIN PRIVATE, and need not.
         """
         inner = explained_question(text)
-        return explain_plan(self._planned(text if inner is None else inner, None))
+        kinds = noise_kinds(self.limit, AUTO)[-1:]
+        return explain_plan(self._planned(text if inner is None else inner, None, kinds)[0])
 
     def suggest_bounds(
         self,
@@ -160,13 +195,16 @@ class Connection:
         epsilon: Real | None = None,
         delta: Real | None = None,
         rho: Real | None = None,
+        noise: str = AUTO,
         fresh: bool = False,
     ) -> Suggestion:
         """Caps and clamps for a table with their reasons, from noisy histograms of people: private, and charged."""
         from hubbub.sql.bounds.suggest import suggest_bounds
 
         self.check_open()
-        return suggest_bounds(self, table, columns=columns, epsilon=epsilon, delta=delta, rho=rho, fresh=fresh)
+        return suggest_bounds(
+            self, table, columns=columns, epsilon=epsilon, delta=delta, rho=rho, noise=noise, fresh=fresh
+        )
 
     def workload(
         self,
@@ -175,6 +213,7 @@ class Connection:
         epsilon: Real | None = None,
         delta: Real | None = None,
         rho: Real | None = None,
+        noise: str = AUTO,
         names: Sequence[str] | None = None,
         fresh: bool = False,
     ) -> WorkloadRelease:
@@ -182,7 +221,7 @@ class Connection:
         from hubbub.sql.workload.release import workload
 
         self.check_open()
-        return workload(self, queries, epsilon=epsilon, delta=delta, rho=rho, names=names, fresh=fresh)
+        return workload(self, queries, epsilon=epsilon, delta=delta, rho=rho, noise=noise, names=names, fresh=fresh)
 
     @property
     def budget(self) -> BudgetView:
@@ -219,43 +258,76 @@ class Connection:
         """
         from hubbub.sql.remeasure import remeasure_release
 
-        quote = self._priced(release.question, epsilon, delta, rho, within, confidence, totals, assume)
-        return remeasure_release(self, release, quote)
+        gaussian = any(measure.noise.distribution == NoiseKind.GAUSSIAN for measure in release.measures)
+        terms = PriceTerms(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            noise=NoiseKind.GAUSSIAN if gaussian else AUTO,
+            confidence=confidence,
+            assume=assume,
+        )
+        [alternative, *_] = self._priced(release.question, terms, totals)
+        return remeasure_release(self, release, alternative.quote)
 
     # ------------------------------------------------------------ the way through
 
-    def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> QueryPlan:
-        self.check_open()
-        bounds = {} if totals is None else _check_totals(totals)
-        return plan_text(text, self.dataset, gaussian=self.gaussian, totals=bounds, clipping=clipping)
-
-    def _priced(
+    def _planned(
         self,
         text: str,
-        epsilon: Real | None,
-        delta: Real | None,
-        rho: Real | None,
-        within: Real | None,
-        confidence: Real,
         totals: Mapping[str, object] | None,
-        assume: Real | None,
+        kinds: Sequence[NoiseKind],
         *,
         clipping: bool = False,
-    ) -> QueryQuote:
-        limits.check_ordinary(
-            epsilon=epsilon, delta=delta, rho=rho, within=within, assume=assume, confidence=confidence
-        )
-        fraction_of(confidence, name="confidence")
-        planned = self._planned(text, totals, clipping=clipping)
-        if within is None:
-            return quote_plan(planned, price_of(self.limit, epsilon=epsilon, delta=delta, rho=rho))
+    ) -> list[QueryPlan]:
+        self.check_open()
+        bounds = {} if totals is None else _check_totals(totals)
+        norm = "L1" if self.limit.currency is Currency.PURE else "L2"
+        return plan_kinds(text, self.dataset, kinds, totals=bounds, clipping=clipping, norm=norm)
+
+    def _priced(
+        self, text: str, terms: PriceTerms, totals: Mapping[str, object] | None, *, clipping: bool = False
+    ) -> list[Alternative]:
+        """The question with each noise that it can have at that price, best first.
+
+        What is best may depend on what is spent; one that was answered already is best in any case, since it is free.
+        """
+        line = cache(self.balance)
+        kinds = noise_kinds(self.limit, terms.noise)
+        plans = self._planned(text, totals, kinds, clipping=clipping)
+        priced: list[Alternative] = []
+        refusals: list[HubbubError] = []
+        for planned in plans:
+            try:
+                quote = quote_plan(*self._price_plan(planned, terms, line))
+            except (MissingParameter, CannotPromise) as error:
+                refusals.append(error)
+            else:
+                priced.append(alternative_of(quote, self.population, line))
+        if not priced:
+            raise refusals[-1]
+        ranked, by_spending = rank_alternatives(priced, for_error=terms.within is not None)
+        if by_spending and len(ranked) > 1:
+            ranked.sort(key=lambda each: not self._is_answered(each.quote))
+        return ranked
+
+    def _price_plan(
+        self, planned: QueryPlan, terms: PriceTerms, line: Callable[[], AccountBalance]
+    ) -> tuple[QueryPlan, Price]:
+        if terms.within is None:
+            return planned, price_plan(terms, planned.noise, self.limit, line, choosing=planned.chooses_keys)
         from hubbub.sql.price_for_error import price_within
 
-        return quote_plan(
-            *price_within(
-                planned, self.limit, within=within, confidence=confidence, assume=assume, others=(epsilon, delta, rho)
-            )
-        )
+        return price_within(planned, terms, self.limit)
+
+    def _is_answered(self, quote: QueryQuote) -> bool:
+        facts = AskJob(self, quote).facts
+        return self.ledger.answered(request_for(facts, self.account))
+
+    def balance(self) -> AccountBalance:
+        """What is spent on questions, and what is left."""
+        return self.ledger.balance(self.dataset.population)
 
     def check_open(self) -> None:
         """Refuse what a closed connection is asked."""
@@ -265,12 +337,6 @@ class Connection:
                 why="Its engine and its ledger were let go, and nothing can be read or charged.",
                 fix="Connect again with hb.connect(...).",
             )
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether the budget has a delta, or is counted in rho: then noise may be Gaussian."""
-        limit = self.limit
-        return limit.epsilon is None or limit.delta > 0
 
     def answer(self, quote: QueryQuote, *, fresh: bool = False) -> Release:
         """Charge, run, store and show a priced question."""

@@ -87,7 +87,7 @@ threadsafety = 1  # threads may share the module, not connections
 paramstyle = "qmark"
 
 _PRICE = re.compile(r"\s*(?:/\*\s*hubbub:(?P<block>[^*]*)\*/|--\s*hubbub:(?P<line>[^\n]*)(?:\n|$))", re.IGNORECASE)
-_PRICED = ("epsilon", "delta", "rho", "within", "confidence")
+_PRICED = ("epsilon", "delta", "rho", "within", "share", "noise", "confidence")
 
 
 # ---------------------------------------------------------------- connections
@@ -100,14 +100,16 @@ def connect(
     delta: Real | None = None,
     rho: Real | None = None,
     within: Real | None = None,
+    share: Real | None = None,
+    noise: str | None = None,
     confidence: Real | None = None,
     intervals: bool = False,
     **options: Any,
 ) -> DbapiConnection:
     """A PEP 249 connection to a ``hubbub.sql.Connection``, or to whatever ``hubbub.connect(source, **options)`` takes.
 
-    ``epsilon`` (with ``delta``), ``rho`` or ``within`` (with ``confidence``) is the price of each statement that has
-    none of its own.
+    ``epsilon`` (with ``delta``), ``rho``, a ``share`` of the budget or ``within`` (with ``confidence``) is the price of
+    each statement that has none of its own.
 
     >>> import pandas, tempfile, hubbub
     >>> visits = pandas.DataFrame({"patient": [1, 1, 2, 3], "ward": ["n", "s", "n", "n"]})
@@ -121,7 +123,9 @@ def connect(
     (['ward', 'n'], 2)
     >>> folder.cleanup()
     """
-    price = _given_price(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
+    price = _given_price(
+        epsilon=epsilon, delta=delta, rho=rho, within=within, share=share, noise=noise, confidence=confidence
+    )
     if isinstance(source, private.Connection):
         if options:
             raise InterfaceError(f"a connection that is open takes no {', '.join(sorted(options))}.")
@@ -200,10 +204,14 @@ class Cursor:
         delta: Real | None = None,
         rho: Real | None = None,
         within: Real | None = None,
+        share: Real | None = None,
+        noise: str | None = None,
         confidence: Real | None = None,
     ) -> Self:
         """Set the price of this cursor's statements, instead of the connection's."""
-        self._price = _given_price(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
+        self._price = _given_price(
+            epsilon=epsilon, delta=delta, rho=rho, within=within, share=share, noise=noise, confidence=confidence
+        )
         return self
 
     def execute(self, operation: str, parameters: Sequence[object] = ()) -> Self:
@@ -300,7 +308,7 @@ def _comment_price(operation: str) -> dict[str, object]:
         name, _, value = part.partition("=")
         if name not in _PRICED or not value:
             raise ProgrammingError(f"a price is written as epsilon=0.5; it knows {', '.join(_PRICED)}.")
-        price[name] = _comment_number(value)
+        price[name] = value if name == "noise" else _comment_number(value)
     return price
 
 

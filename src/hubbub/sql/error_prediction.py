@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import fmean
 
 from hubbub.relations import Expr
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
@@ -68,22 +70,48 @@ def _reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
     if reading.how is How.REF:
-        return float(spent.measures[reading.measures[0]].error(confidence) * plan.measures[reading.measures[0]].unit)
+        return _size_error(reading, plan, spent, confidence)
     if reading.how is How.MEAN and count:
-        return _mean_error(reading, plan, spent, confidence) / count
+        return _size_error(reading, plan, spent, confidence) / count
     return None
 
 
-def _mean_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
-    """The error of a mean times its count: that of the sum, and of the count at half the range from the middle."""
-    total, count = (float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures[:2])
-    assert reading.lower is not None and reading.upper is not None
-    return math.hypot(total, float(reading.upper - reading.lower) / 4 * count)
+def _size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
+    """The error of a reading, times the number of rows where it is an average of them.
+
+    An average's depends a little on where it lies: at half the range from the middle, here.
+    """
+    if reading.how is How.QUANTILE:
+        return float(spent.curves[reading.curve].error(confidence))
+    errors = [float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures]
+    return math.hypot(*(weight * error for weight, error in zip(_effects(reading), errors, strict=True)))
+
+
+def _effects(reading: AggregateReading) -> tuple[float, ...]:
+    """How much a unit of each measure's noise moves the reading, times the number of rows."""
+    if reading.how is How.REF:
+        return (1.0,)
+    if reading.how is How.MEAN:
+        assert reading.lower is not None and reading.upper is not None
+        return (1.0, float(reading.upper - reading.lower) / 4)
+    assert reading.upper is not None  # of a variance: the largest one
+    return (float(reading.upper) ** 0.5, float(reading.upper) / 4, 1.0)
+
+
+def typical_error(plans: Sequence[QuestionPlan], spent: Sequence[NoiseAllocation], confidence: float) -> float:
+    """The geometric mean over all columns of their errors: free of units, and good for comparing noises alone."""
+    logs = [
+        fmean(math.log(max(_size_error(reading, plan, each, confidence), 1e-300)) for reading in readings)
+        for plan, each in zip(plans, spent, strict=True)
+        for output in plan.outputs
+        if (readings := readings_in(output.value))
+    ]
+    return math.exp(fmean(logs)) if logs else 0.0
 
 
 def _error_formula(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> str:
     if reading.how is How.MEAN:
-        return f"±{_short_number(_mean_error(reading, plan, spent, confidence))} / number of rows"
+        return f"±{_short_number(_size_error(reading, plan, spent, confidence))} / number of rows"
     return "depends on the number of rows"
 
 

@@ -1,9 +1,8 @@
 """A price -> noise: how much goes on each measure so that the whole answer costs just that.
 
-With a delta the noise is discrete Gaussian and its cost adds up in rho; measures share it by the plan's weights. A
-price of (epsilon, delta) is turned into the largest rho at which all Gaussians together are (epsilon, delta)-DP by
-their common trade-off curve [BW18], checked by the accounting. A pure budget means discrete Laplace noise and epsilons
-that add up.
+Discrete Laplace noise has an epsilon that adds up, discrete Gaussian noise a rho; measures share it by the plan's
+weights. For Gaussian noise a price of (epsilon, tail) is turned into the largest rho at which all of it together is
+(epsilon, tail)-DP by the common trade-off curve [BW18], checked by the accounting that charges it.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import mu_for, quick_epsilon, rho_for
+from hubbub.accounting import basic_cost, mu_for, rho_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdPartitionSelection
 from hubbub.releases import Noise
-from hubbub.sql.compiler.query_plan import Moved, QuestionPlan
+from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan
 from hubbub.sql.price import Price
 from hubbub.terms import (
     ApproximateDP,
@@ -58,22 +57,21 @@ class NoiseAllocation:
 
 
 def allocate_noise(
-    plans: tuple[QuestionPlan, ...], price: Price, *, neighbours: Neighbours, unit: Unit
+    plans: tuple[QuestionPlan, ...], kind: NoiseKind, price: Price, *, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
-    """The noise for each plan; all of them together cost the price."""
+    """The noise of a kind for each plan; all of them together cost the price."""
     if price.rho is not None:
-        return _allocate_rho(plans, price.rho, price.delta, neighbours, unit)
+        return _allocate_rho(plans, price.rho, price.own, neighbours, unit)
     assert price.epsilon is not None
-    if price.delta == 0:
+    if kind is NoiseKind.LAPLACE:
         return tuple(_laplace_noise(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
     if (alone := _allocate_single(plans, price, neighbours, unit)) is not None:
         return (alone,)
-    chosen = any(not plan.public_keys for plan in plans)
-    half = price.delta / 2 if chosen else price.delta
-    rho = _largest_rho(price.epsilon, half, chosen)
+    rho = _largest_rho(price.epsilon, price.tail, any(not plan.public_keys for plan in plans))
     for _ in range(_ROUNDS):
-        allocations = _allocate_rho(plans, rho, half if chosen else price.delta, neighbours, unit)
-        if quick_epsilon(event_of(allocations), delta=price.delta, neighbours=neighbours) <= float(price.epsilon):
+        allocations = _allocate_rho(plans, rho, price.own, neighbours, unit)
+        cost = basic_cost(event_of(allocations), neighbours, tail=price.tail, stated=price.epsilon)
+        if cost is not None and cost.epsilon <= price.epsilon:
             return allocations
         rho *= _TENTH_PERCENT
     raise Unreachable(
@@ -93,7 +91,7 @@ def _allocate_single(
     mechanism = DiscreteGaussian(
         sensitivity=_l2_length(plan.moved[0]),
         epsilon=price.epsilon,
-        delta=price.delta,
+        delta=price.tail,
         dimension=_noisy_dimension(plan),
         neighbours=neighbours,
         unit=unit,

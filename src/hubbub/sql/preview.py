@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import Amount, Currency, Limit, cost_in
-from hubbub.ledger import AccountBalance
+from hubbub.accounting import Amount, Currency
+from hubbub.ledger import AccountBalance, amount_json, amount_words
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.compiler.query_plan import QuestionPlan, readings_in
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors
 from hubbub.sql.noise_allocation import NoiseAllocation
+from hubbub.sql.noise_choice import Alternative
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Real, exact, fraction_of
 
@@ -26,8 +28,32 @@ class PreviewColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class PreviewNoise:
+    """A noise that the question could have: what its columns' errors would be, what is charged, how many more fit."""
+
+    name: str
+    errors: tuple[str, ...]  # in words, column by column
+    charged: str
+    more: int
+    closes: bool  # whether it closes the concentrated account for good
+
+    def to_json(self) -> dict[str, Json]:
+        """The same as JSON."""
+        return {
+            "noise": self.name,
+            "errors": list(self.errors),
+            "charged": self.charged,
+            "more_like_it": self.more,
+            "closes_concentrated_account": self.closes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Preview(Document):
-    """Cost, budget before and after, mechanism and error of each column, bounds and thresholds; free."""
+    """Cost, budget before and after, mechanism and error of each column, bounds and thresholds; free.
+
+    ``noises`` are those that the question could have at that price, the one that it will have first.
+    """
 
     question: str
     guarantee: str
@@ -39,6 +65,7 @@ class Preview(Document):
     bounds: tuple[str, ...]
     notes: tuple[str, ...]
     confidence: float
+    noises: tuple[PreviewNoise, ...] = ()
     repeated: bool = False
     refused: str = ""  # why the owner's rules refuse it, whatever is left
 
@@ -68,6 +95,7 @@ class Preview(Document):
                 tuple(f"{c.name}: {c.about}. {_capitalized(c.mechanism)}." for c in self.columns),
             ),
             Section("What it costs", self._cost_words()),
+            *self._noise_sections(),
             Section("What is bounded", (*self.bounds, *self.notes)),
         )
 
@@ -77,10 +105,11 @@ class Preview(Document):
             "kind": "preview",
             "question": self.question,
             "guarantee": self.guarantee,
-            "cost": {self._unit(): float(self.cost.parts()[0]), "delta": float(self.cost.parts()[1])},
-            "left_before": float(self.line.left.parts()[0]),
-            "left_after": float((self.line.left - self.cost).parts()[0]) if self.affordable else None,
+            "cost": amount_json(self.cost, self.currency),
+            "left_before": amount_json(self.line.left, self.currency),
+            "left_after": amount_json(self._left_after(), self.currency) if self.affordable else None,
             "affordable": self.affordable,
+            "noises": [noise.to_json() for noise in self.noises],
             "refused": self.refused or None,
             "already_answered": self.repeated,
             "confidence": self.confidence,
@@ -105,51 +134,86 @@ class Preview(Document):
         total = sum(rows for rows in self.rows if rows is not None)
         return f"The answer has {total:,} row{'s' if total != 1 else ''}, whatever the data are."
 
-    def _unit(self) -> str:
-        return "rho" if self.currency is Currency.CONCENTRATED else "epsilon"
+    def _left_after(self) -> Amount:
+        limit = self.line.limit
+        return Amount() if limit is None else limit.left(self.line.spent + self.cost)
 
     def _cost_words(self) -> tuple[str, ...]:
         lines = [f"By itself: {self.guarantee}"]
         if self.repeated:
             return (*lines, "It was answered before: asking again is free.")
-        left, cost = float(self.line.left.parts()[0]), float(self.cost.parts()[0])
-        share = f" ({100 * cost / left:.2g}% of what is left)" if left else ""
-        lines.append(f"From the budget of {self.line.name!r}: {self._unit()} {cost:.4g} of {left:.4g}{share}.")
+        limit = self.line.limit
+        left = "nothing" if limit is None else limit.left_words(self.line.spent)
+        lines.append(
+            f"From the budget of {self.line.name!r}: {amount_words(self.cost, self.currency)}; {left} is left."
+        )
         if self.refused:
             lines.append(self.refused)
         elif not self.affordable:
             lines.append("That does not fit. Ask for a larger error, or request more budget.")
-        else:
-            lines.append(f"About {int(left / cost):,} questions like this one fit.")
-        limit: Limit | None = self.line.limit
+        elif self.noises:
+            lines.append(f"After it, {self.noises[0].more:,} more like it fit.")
+            if self.noises[0].closes:
+                lines.append("After this, questions are added up in epsilon only: it uses up the account of rho.")
         if limit is not None and (before := limit.epsilon(self.line.spent)) is not None:
             after = limit.epsilon(self.line.spent + self.cost)
             lines.append(f"Everything told so far: epsilon {before:.4g}; with this answer {after:.4g}.")
         return tuple(lines)
 
+    def _noise_sections(self) -> tuple[Section, ...]:
+        """The noises side by side, where there is a choice."""
+        if len(self.noises) < 2 or self.repeated:
+            return ()
+        header = ("noise", *(column.name for column in self.columns), "charged", "more like it")
+        rows = tuple((each.name, *each.errors, each.charged, f"{each.more:,}") for each in self.noises)
+        words = tuple(
+            f"After {each.name} noise, questions are added up in epsilon only." for each in self.noises if each.closes
+        )
+        return (Section("With which noise", words, TextTable(header, rows)),)
+
 
 def preview_quote(
-    quote: QueryQuote, line: AccountBalance, *, confidence: Real, assume: Real | None, repeated: bool, refused: str = ""
+    alternatives: Sequence[Alternative],
+    line: AccountBalance,
+    *,
+    confidence: Real,
+    assume: Real | None,
+    repeated: bool,
+    refused: str = "",
 ) -> Preview:
-    """The preview of a priced question."""
+    """The preview of a priced question, whose alternatives come best first."""
     level = float(fraction_of(confidence, name="confidence"))
     reckoned = None if assume is None else exact(assume, name="assume")
-    dataset = quote.planned.dataset
+    best, quote = alternatives[0], alternatives[0].quote
     pairs = list(zip(quote.planned.plans, quote.spent, strict=True))
     return Preview(
         question=quote.planned.text,
         guarantee=quote.guarantee.describe(),
-        cost=cost_in(line.currency, quote.event, dataset.neighbours),
+        cost=best.cost,
         currency=line.currency,
         line=line,
-        columns=tuple(column for plan, spent in pairs for column in _preview_columns(plan, spent, level, reckoned)),
+        columns=tuple(_quote_columns(quote, level, reckoned)),
         rows=tuple(plan.size for plan, _ in pairs),
         bounds=tuple(dict.fromkeys(words for plan, spent in pairs for words in _bound_words(plan, spent))),
         notes=tuple(dict.fromkeys(note for plan, _ in pairs for note in _plan_notes(plan))),
         confidence=level,
+        noises=tuple(_preview_noise(each, line, level, reckoned) for each in alternatives),
         repeated=repeated,
         refused="" if repeated else refused,
     )
+
+
+def _preview_noise(
+    alternative: Alternative, line: AccountBalance, level: float, reckoned: Fraction | None
+) -> PreviewNoise:
+    errors = tuple(column.predicted.words for column in _quote_columns(alternative.quote, level, reckoned))
+    charged = amount_words(alternative.cost, line.currency)
+    return PreviewNoise(alternative.noise.value, errors, charged, alternative.more, alternative.closes)
+
+
+def _quote_columns(quote: QueryQuote, level: float, reckoned: Fraction | None) -> list[PreviewColumn]:
+    pairs = zip(quote.planned.plans, quote.spent, strict=True)
+    return [column for plan, spent in pairs for column in _preview_columns(plan, spent, level, reckoned)]
 
 
 def _preview_columns(

@@ -1,57 +1,196 @@
-"""What a question may cost, as it was asked for: in a currency that the budget counts."""
+"""What a question may cost: as it was asked for, and in a currency that the budget counts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hubbub.accounting import LOSS_UNIT, Currency, Limit, pure_epsilon_for
+from hubbub.ledger import AccountBalance
 from hubbub.relations import limits
-from hubbub.terms import Budget, MissingParameter, Real, fraction_of, positive
+from hubbub.sql.compiler.query_plan import NoiseKind
+from hubbub.terms import MissingParameter, OutOfRange, Real, fraction_of, positive
+
+AUTO = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceTerms:
+    """A price as somebody states it: just one of ``epsilon`` (perhaps with ``delta``), ``rho``, ``within``, ``share``.
+
+    ``noise`` is "auto", or the distribution that is wanted. ``within`` is an error at ``confidence``, for which
+    averages may ``assume`` so many rows per group.
+    """
+
+    epsilon: Real | None = None
+    delta: Real | None = None
+    rho: Real | None = None
+    within: Real | None = None
+    share: Real | None = None
+    noise: str = AUTO
+    confidence: Real = 0.95
+    assume: Real | None = None
+
+    def __post_init__(self) -> None:
+        stated = {"epsilon": self.epsilon, "rho": self.rho, "within": self.within, "share": self.share}
+        others = {"delta": self.delta, "assume": self.assume, "confidence": self.confidence}
+        limits.check_ordinary(**stated, **others)
+        fraction_of(self.confidence, name="confidence")
+        _check_one({name for name, value in stated.items() if value is not None})
+        if self.delta is not None and self.epsilon is None:
+            raise MissingParameter(
+                "delta goes with epsilon alone.", why="A price is stated in one way.", fix="Leave delta out."
+            )
+        if self.share is not None:
+            fraction_of(self.share, name="share", one=True)
+        if self.noise not in (AUTO, *NoiseKind):
+            raise OutOfRange(
+                f"noise is 'auto', 'laplace' or 'gaussian', and not {self.noise!r:.40}.",
+                why="These two distributions are calibrated here, and auto takes the one of less error.",
+                fix='Leave noise out, or write noise="laplace".',
+            )
+
+
+def _check_one(stated: set[str]) -> None:
+    if not stated:
+        raise MissingParameter(
+            "a question says what it may cost: epsilon, rho or a share of the budget, or how exact it should be "
+            "(within).",
+            why="There is no default price.",
+            fix="Write epsilon=0.5, or share=0.1 for a tenth of the budget, or within=20 for an error of at most 20.",
+        )
+    if len(stated) > 1:
+        raise MissingParameter(
+            f"the price is given {len(stated)} times: {', '.join(sorted(stated))}.",
+            why="Either one cost is given, or the error, and the others follow.",
+            fix="Leave all but one of them out.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a question may cost: rho; or epsilon with delta (0 for a pure budget)."""
+    """What a question costs: an epsilon or a rho, and the deltas that go with it.
+
+    ``tail`` is the delta at which Gaussian noise has its epsilon, ``own`` what a choice of keys brings by itself.
+    """
 
     epsilon: Fraction | None = None
-    delta: Fraction = Fraction(0)
     rho: Fraction | None = None
+    tail: Fraction = Fraction(0)
+    own: Fraction = Fraction(0)
+
+    @property
+    def delta(self) -> Fraction:
+        """Both deltas together."""
+        return self.tail + self.own
 
 
-def price_of(
-    budget: Budget, *, epsilon: Real | None = None, delta: Real | None = None, rho: Real | None = None
-) -> Price:
-    """The price that was asked for, in a currency that the budget counts."""
-    limits.check_ordinary(epsilon=epsilon, delta=delta, rho=rho)
-    if (epsilon is None) == (rho is None):
+def noise_kinds(limit: Limit, wanted: str) -> tuple[NoiseKind, ...]:
+    """The noises that a budget can pay for, of those that are wanted."""
+    possible = (NoiseKind.LAPLACE,) if limit.currency is Currency.PURE else tuple(NoiseKind)
+    kinds = tuple(kind for kind in possible if wanted in (AUTO, kind))
+    if not kinds:
         raise MissingParameter(
-            "a question says what it may cost: epsilon or rho, or how exact it should be (within).",
-            why="There is no default price.",
-            fix="Write epsilon=0.5, or within=20 for an error of at most 20 with 95% confidence.",
+            "a budget without delta takes Laplace noise.",
+            why="Gaussian noise is (epsilon, delta)-DP for a delta above 0 alone.",
+            fix='Leave noise out, or write noise="laplace".',
         )
-    if budget.epsilon is not None and budget.delta == 0:
-        return _pure_price(epsilon, delta)
-    if rho is not None:
-        if delta is not None:
-            raise MissingParameter(
-                "rho goes without delta.", why="A price is stated in one way.", fix="Leave delta out."
-            )
-        return Price(rho=positive(rho, name="rho"), delta=budget.delta / 100)
-    own = budget.delta / 100 if delta is None else fraction_of(delta, name="delta")
-    if own == 0:
+    return kinds
+
+
+def price_of(terms: PriceTerms, kind: NoiseKind, limit: Limit, *, choosing: bool) -> Price:
+    """The price of ``epsilon`` or ``rho`` with noise of a kind; ``choosing`` says that keys are chosen privately.
+
+    Deltas that nobody stated are the question's share of the budget's, as it was opened: n questions of an n-th of the
+    budget never run out of delta first.
+    """
+    if terms.rho is not None:
+        return price_in_rho(positive(terms.rho, name="rho"), kind, limit, choosing=choosing)
+    epsilon = positive(terms.epsilon, name="epsilon")
+    if limit.currency is Currency.PURE or (kind is NoiseKind.LAPLACE and not choosing):
+        _check_no_delta(terms, limit)
+        return Price(epsilon=epsilon)
+    if terms.delta is None:
+        return price_in_epsilon(epsilon, kind, limit, choosing=choosing)
+    delta = fraction_of(terms.delta, name="delta")
+    tail, own = (delta / 2, delta / 2) if choosing else (delta, Fraction(0))
+    return Price(epsilon=epsilon, tail=tail, own=own)
+
+
+def price_in_epsilon(epsilon: Fraction, kind: NoiseKind, limit: Limit, *, choosing: bool) -> Price:
+    """An epsilon with the deltas that are its share of the budget's."""
+    if kind is NoiseKind.LAPLACE and not choosing:
+        return Price(epsilon=epsilon)
+    own = limit.default_own(epsilon=epsilon)
+    tail = limit.default_tail(epsilon=epsilon) if limit.currency is Currency.EITHER else own
+    if not tail:
         raise MissingParameter(
-            "epsilon goes with a delta here, and the budget names none.",
-            why="A budget in rho uses Gaussian noise.",
-            fix="Write epsilon=..., delta=..., or rho=...",
+            "Gaussian noise for an epsilon goes with a delta here, and the budget has none for it.",
+            why="Its tails need some delta; a budget in rho names none, nor do those that version 0.1 opened.",
+            fix="Write epsilon=..., delta=...; or rho=...; or leave noise out.",
         )
-    return Price(epsilon=positive(epsilon, name="epsilon"), delta=own)
+    return Price(epsilon=epsilon, tail=tail, own=own if choosing else Fraction(0))
 
 
-def _pure_price(epsilon: Real | None, delta: Real | None) -> Price:
-    if epsilon is None or delta not in (None, 0):
+def price_in_rho(rho: Fraction, kind: NoiseKind, limit: Limit, *, choosing: bool) -> Price:
+    """A rho with the deltas that are its share of the budget's; with Laplace noise, the epsilon that costs as much."""
+    if limit.currency is Currency.PURE:
         raise MissingParameter(
             "a budget without delta is spent in epsilon alone.",
             why="Every answer under it is epsilon-DP, with Laplace noise.",
             fix="Write epsilon=...",
         )
-    return Price(epsilon=positive(epsilon, name="epsilon"))
+    own = limit.default_own(rho=rho) if choosing else Fraction(0)
+    tail = limit.default_tail(rho=rho)
+    if kind is NoiseKind.GAUSSIAN:
+        return Price(rho=rho, tail=tail, own=own)
+    return Price(epsilon=pure_epsilon_for(rho), tail=tail if choosing else Fraction(0), own=own)
+
+
+def price_of_share(terms: PriceTerms, kind: NoiseKind, limit: Limit, line: AccountBalance, *, choosing: bool) -> Price:
+    """A share of the budget: of its concentrated account while that is open, else of the basic one.
+
+    So n questions of an n-th fit, whatever noise each has: none closes the account that the others count on.
+    """
+    share, whole = fraction_of(terms.share, name="share", one=True), line.limit.whole if line.limit else limit.whole
+    part = Fraction(int(whole.loss * share), LOSS_UNIT)
+    if limit.currency is Currency.PURE:
+        return Price(epsilon=part)
+    if limit.currency is Currency.CONCENTRATED or line.limit is None or line.limit.fits_loss(line.spent):
+        return price_in_rho(part, kind, limit, choosing=choosing)
+    return price_in_epsilon(Fraction(int(whole.epsilon * share), LOSS_UNIT), kind, limit, choosing=choosing)
+
+
+def _check_no_delta(terms: PriceTerms, limit: Limit) -> None:
+    if limit.currency is Currency.PURE and terms.delta not in (None, 0):
+        raise MissingParameter(
+            "a budget without delta is spent in epsilon alone.",
+            why="Every answer under it is epsilon-DP, with Laplace noise.",
+            fix="Write epsilon=...",
+        )
+    if terms.delta is not None:
+        fraction_of(terms.delta, name="delta", zero=True)
+
+
+def price_kinds(terms: PriceTerms, limit: Limit, line: Callable[[], AccountBalance]) -> list[tuple[NoiseKind, Price]]:
+    """The price with each noise that can be had for it, where keys are public."""
+    prices: list[tuple[NoiseKind, Price]] = []
+    refusals: list[MissingParameter] = []
+    for kind in noise_kinds(limit, terms.noise):
+        try:
+            prices.append((kind, price_plan(terms, kind, limit, line, choosing=False)))
+        except MissingParameter as error:
+            refusals.append(error)
+    if not prices:
+        raise refusals[-1]
+    return prices
+
+
+def price_plan(
+    terms: PriceTerms, kind: NoiseKind, limit: Limit, line: Callable[[], AccountBalance], *, choosing: bool
+) -> Price:
+    """The price of ``epsilon``, ``rho`` or ``share``; ``line`` tells what is spent, which a share goes by."""
+    if terms.share is not None:
+        return price_of_share(terms, kind, limit, line(), choosing=choosing)
+    return price_of(terms, kind, limit, choosing=choosing)

@@ -7,42 +7,34 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
+from hubbub.accounting import Limit
+from hubbub.sql.compiler.query_plan import AggregateReading, How, NoiseKind, QuestionPlan, readings_in
 from hubbub.sql.error_prediction import assumed_count, predict_errors
-from hubbub.sql.price import Price
+from hubbub.sql.price import Price, PriceTerms, price_in_epsilon, price_in_rho
 from hubbub.sql.quote import QueryPlan, quote_plan
-from hubbub.terms import Budget, CannotPromise, MissingParameter, Real, exact, fraction_of, positive
+from hubbub.terms import CannotPromise, exact, fraction_of, positive
 
 _DEAREST, _CHEAPEST = 10**12, Fraction(1, 10**12)  # prices between which a search makes sense
 
 
-def price_within(
-    planned: QueryPlan,
-    budget: Budget,
-    *,
-    within: Real,
-    confidence: Real,
-    assume: Real | None,
-    others: tuple[object, ...],
-) -> tuple[QueryPlan, Price]:
+def price_within(planned: QueryPlan, terms: PriceTerms, limit: Limit) -> tuple[QueryPlan, Price]:
     """The price at which the error of every column is at most ``within``, and the plan that shares it accordingly."""
-    if any(other is not None for other in others):
-        raise MissingParameter(
-            "within goes without epsilon, delta and rho.",
-            why="Either the cost is given or the error, and the other follows.",
-            fix="Leave one of them out.",
-        )
-    wanted = float(positive(within, name="within"))
-    level = float(fraction_of(confidence, name="confidence"))
-    reckoned = None if assume is None else exact(assume, name="assume")
+    wanted = float(positive(terms.within, name="within"))
+    level = float(fraction_of(terms.confidence, name="confidence"))
+    reckoned = None if terms.assume is None else exact(terms.assume, name="assume")
     _check_promise(planned, reckoned)
-    pure = budget.epsilon is not None and budget.delta == 0
-    planned = replace(planned, plans=tuple(_share_cost(plan, reckoned, pure) for plan in planned.plans))
+    laplace = planned.noise is NoiseKind.LAPLACE
+    planned = replace(planned, plans=tuple(_share_cost(plan, reckoned, laplace) for plan in planned.plans))
+
+    def price(amount: Fraction) -> Price:
+        if laplace:
+            return price_in_epsilon(amount, planned.noise, limit, choosing=planned.chooses_keys)
+        return price_in_rho(amount, planned.noise, limit, choosing=planned.chooses_keys)
 
     def enough(amount: Fraction) -> bool:
-        return _worst_error(planned, _price_of_amount(amount, budget, pure), level, reckoned) <= wanted
+        return _worst_error(planned, price(amount), level, reckoned) <= wanted
 
-    return planned, _price_of_amount(_least_price(enough), budget, pure)
+    return planned, price(_least_price(enough))
 
 
 def _least_price(enough: Callable[[Fraction], bool]) -> Fraction:
@@ -64,14 +56,14 @@ def _least_price(enough: Callable[[Fraction], bool]) -> Fraction:
     return high
 
 
-def _share_cost(plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> QuestionPlan:
+def _share_cost(plan: QuestionPlan, reckoned: Fraction | None, laplace: bool) -> QuestionPlan:
     """The plan with the cost shared so that every column comes out equally exact, in its own units."""
     needs = [0.0] * len(plan.weights)
     for output in plan.outputs:
         for reading in readings_in(output.value):
-            spread = _noise_effects(reading, plan, reckoned, pure)
+            spread = _noise_effects(reading, plan, reckoned, laplace)
             for index, part in spread.items():
-                need = part if pure else part * sum(spread.values())  # a mean's two noises share its error
+                need = part if laplace else part * sum(spread.values())  # a mean's two noises share its error
                 needs[index] = max(needs[index], need)
     least = max(needs) / 1000  # what only chooses keys or groups still needs something
     whole = [max(1, round(max(need, least) / max(needs) * 1_000_000)) for need in needs]
@@ -79,11 +71,11 @@ def _share_cost(plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> Qu
 
 
 def _noise_effects(
-    reading: AggregateReading, plan: QuestionPlan, reckoned: Fraction | None, pure: bool
+    reading: AggregateReading, plan: QuestionPlan, reckoned: Fraction | None, laplace: bool
 ) -> dict[int, float]:
     """How much each measure's noise moves the column, at one unit of cost."""
     moved = {
-        i: float((plan.moved[i].l1 if pure else plan.moved[i].l2) * plan.measures[i].unit) for i in reading.measures
+        i: float((plan.moved[i].l1 if laplace else plan.moved[i].l2) * plan.measures[i].unit) for i in reading.measures
     }
     if reading.how is How.REF:
         return moved
@@ -91,12 +83,6 @@ def _noise_effects(
     rows = assumed_count(plan, reckoned) or 1.0
     assert reading.lower is not None and reading.upper is not None
     return {total: moved[total] / rows, count: moved[count] / rows * float(reading.upper - reading.lower) / 4}
-
-
-def _price_of_amount(amount: Fraction, budget: Budget, pure: bool) -> Price:
-    if pure:
-        return Price(epsilon=amount)
-    return Price(rho=amount, delta=budget.delta / 100)
 
 
 def _worst_error(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None) -> float:

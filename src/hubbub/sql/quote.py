@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,13 +11,13 @@ from hubbub.releases import LONGEST, JobFacts
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one, read_question
 from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
-from hubbub.sql.compiler.query_plan import QuestionPlan
-from hubbub.sql.compiler.question import Ordering, Question
+from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
+from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
 from hubbub.sql.measurement import size_of
 from hubbub.sql.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
 from hubbub.sql.price import Price
-from hubbub.terms import Event, Guarantee, Unit
+from hubbub.terms import Event, Guarantee, HubbubError, Unit
 
 _FIXED = "0"  # the hash key in what is only tried or shown
 
@@ -28,10 +28,16 @@ class QueryPlan:
 
     text: str
     dataset: Dataset
+    noise: NoiseKind
     plans: tuple[QuestionPlan, ...]
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
+
+    @property
+    def chooses_keys(self) -> bool:
+        """Whether keys of some part are chosen privately."""
+        return any(not plan.public_keys for plan in self.plans)
 
     def statements(self, dialect: str, *, secret: str = _FIXED) -> tuple[tuple[EngineStatement, ...], ...]:
         """What the engine is to run, for each plan; with the secret of the ranks only where it is to run on data."""
@@ -68,6 +74,8 @@ class QueryQuote:
             question=question,
             size=sum(size_of(each) for each in self.planned.plans),
             title=_title_line(self.planned.text),
+            tail=self.price.tail,
+            stated=self.price.epsilon,
             guarantee=self.guarantee,
             seconds=min(LONGEST, seconds),
         )
@@ -81,20 +89,53 @@ def plan_text(
     totals: Mapping[str, Fraction] | None = None,
     clipping: bool = False,
 ) -> QueryPlan:
-    """Everything that can be said about a question from public facts."""
-    options = PlanOptions(gaussian=gaussian, choose_keys=gaussian, totals=totals or {}, clipping=clipping)
+    """Everything that can be said about a question with noise of one kind, from public facts."""
+    kinds = (NoiseKind.GAUSSIAN if gaussian else NoiseKind.LAPLACE,)
+    return plan_kinds(text, dataset, kinds, totals=totals or {}, clipping=clipping)[0]
+
+
+def plan_kinds(
+    text: str,
+    dataset: Dataset,
+    kinds: Sequence[NoiseKind],
+    *,
+    totals: Mapping[str, Fraction],
+    clipping: bool,
+    norm: str = "",
+) -> list[QueryPlan]:
+    """A plan for each kind of noise; a kind that the question cannot have is left out, unless that leaves none.
+
+    ``norm`` is that of a person's totals: what is clipped must not depend on the noise.
+    """
     question = read_question(text, dataset)
+    plans: list[QueryPlan] = []
+    refusals: list[HubbubError] = []
+    for kind in kinds:
+        gaussian = kind is NoiseKind.GAUSSIAN
+        options = PlanOptions(gaussian=gaussian, choose_keys=gaussian, totals=totals, clipping=clipping, norm=norm)
+        try:
+            plans.append(_plan_read(text, question, dataset, kind, options))
+        except HubbubError as error:
+            refusals.append(error)
+    if not plans:
+        raise refusals[-1]
+    return plans
+
+
+def _plan_read(
+    text: str, question: Question | UnionOfQuestions, dataset: Dataset, kind: NoiseKind, options: PlanOptions
+) -> QueryPlan:
     if isinstance(question, Question):
-        return QueryPlan(text, dataset, (plan_one(question, dataset, options),))
+        return QueryPlan(text, dataset, kind, (plan_one(question, dataset, options),))
     plans = tuple(plan_one(part, dataset, options) for part in question.parts)
-    return QueryPlan(text, dataset, plans, question.order, question.limit, question.offset)
+    return QueryPlan(text, dataset, kind, plans, question.order, question.limit, question.offset)
 
 
 def quote_plan(planned: QueryPlan, price: Price) -> QueryQuote:
     """The noise that a price buys."""
     dataset = planned.dataset
     unit = Unit(dataset.unit)
-    spent = allocate_noise(planned.plans, price, neighbours=dataset.neighbours, unit=unit)
+    spent = allocate_noise(planned.plans, planned.noise, price, neighbours=dataset.neighbours, unit=unit)
     event = event_of(spent)
     holds = measure_of(price, event, dataset.neighbours)
     return QueryQuote(planned, price, spent, event, Guarantee(holds, unit, dataset.neighbours))

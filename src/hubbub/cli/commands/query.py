@@ -33,10 +33,16 @@ class PriceOptions:
     rho: Annotated[str | None, typer.Option("--rho", help="The same in rho, instead of epsilon.", metavar="R")] = None
     delta: Annotated[
         str | None,
-        typer.Option("--delta", help="The delta beside epsilon. [default: 1/100 of the budget's]", metavar="D"),
+        typer.Option("--delta", help="The delta beside epsilon. [default: its share of the budget's]", metavar="D"),
     ] = None
     within: Annotated[
         str | None, typer.Option("--within", help="The error that is fine, instead of a cost.", metavar="ERROR")
+    ] = None
+    share: Annotated[
+        str | None, typer.Option("--share", help="The share of the budget that it may cost: 0.1 or 1/10.", metavar="S")
+    ] = None
+    noise: Annotated[
+        str | None, typer.Option("--noise", help="auto (least error), laplace or gaussian.", metavar="NOISE")
     ] = None
     confidence: Annotated[str, typer.Option("--confidence", help="Of intervals, and of --within.", metavar="C")] = (
         "0.95"
@@ -54,13 +60,17 @@ class PriceOptions:
         names = ("epsilon", "rho", "delta", "within", "confidence", "assume")
         typed = {name: getattr(self, name) for name in names}
         numbers = {name: values.parse_number(text, f"--{name}") for name, text in typed.items() if text is not None}
-        return {**numbers, "totals": dict(parse_amount(text, hint="--total") for text in self.totals or ())}
+        others: dict[str, Any] = {} if self.noise is None else {"noise": self.noise}
+        if self.share is not None:
+            others["share"] = values.parse_share(self.share, "share")
+        return {**numbers, **others, "totals": dict(parse_amount(text, hint="--total") for text in self.totals or ())}
 
     def check(self) -> None:
         """Refuse a question without a price, in the words of somebody who types."""
-        if len([way for way in (self.epsilon, self.rho, self.within) if way is not None]) != 1:
+        if len([way for way in (self.epsilon, self.rho, self.within, self.share) if way is not None]) != 1:
             raise typer.BadParameter(
-                "say what it may cost (--epsilon 0.5 or --rho 0.01), or how exact it must be (--within 20)."
+                "say what it may cost (--epsilon 0.5, --share 1/10 or --rho 0.01), or how exact it must be "
+                "(--within 20)."
             )
 
 

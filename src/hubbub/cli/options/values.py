@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import typer
@@ -34,6 +35,22 @@ def parse_number(text: str, name: str) -> Decimal:
             fix=f"Give a number between 1e-{_DIGITS} and 1e{_DIGITS}.",
         )
     return decimal
+
+
+def parse_share(text: str, name: str) -> Fraction:
+    """A share as it was typed: 0.1 or 1/10.
+
+    >>> parse_share("1/3", "share")
+    Fraction(1, 3)
+    """
+    top, slash, bottom = text.partition("/")
+    share = Fraction(parse_number(top, name))
+    if not slash:
+        return share
+    parts = parse_number(bottom, name)
+    if not parts:
+        raise typer.BadParameter("a share is 0.1 or 1/10, and nothing is divided by 0.", param_hint=f"--{name}")
+    return share / Fraction(parts)
 
 
 def maybe_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget | None:

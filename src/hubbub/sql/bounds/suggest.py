@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.accounting import mu_for
 from hubbub.mechanisms import NoisyCDF
 from hubbub.mechanisms.common import NoisyCurve
 from hubbub.relations import DIALECTS, Dialect, Expr, column, literal, print_relation
@@ -42,12 +42,12 @@ from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
 from hubbub.sql.bounds.suggestion import PeopleHistogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
 from hubbub.sql.compiler.lower_rows import RowsLowering
-from hubbub.sql.compiler.query_plan import Bounding, BoundingShape, QuantileCurve, QuestionPlan
+from hubbub.sql.compiler.query_plan import Bounding, BoundingShape, NoiseKind, QuantileCurve, QuestionPlan
 from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.jobs import EngineJob
 from hubbub.sql.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
-from hubbub.sql.price import Price, price_of
+from hubbub.sql.price import AUTO, Price, PriceTerms, price_kinds
 from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Real, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def suggest_bounds(
     epsilon: Real | None = None,
     delta: Real | None = None,
     rho: Real | None = None,
+    noise: str = AUTO,
     fresh: bool = False,
 ) -> Suggestion:
     """Suggest a cap on one person's rows, clamps of numeric columns, and bounds on a person's totals, for a price.
@@ -82,10 +83,22 @@ def suggest_bounds(
     """
     dataset = connection.dataset
     planned = plan_suggestion(dataset, table, columns)
-    price = price_of(connection.limit, epsilon=epsilon, delta=delta, rho=rho)
+    terms = PriceTerms(epsilon=epsilon, delta=delta, rho=rho, noise=noise)
+    prices = price_kinds(terms, connection.limit, connection.balance)
+    jobs = [SuggestJob(connection, planned, price, _histogram_noise(planned, kind, price)) for kind, price in prices]
+    best = min(jobs, key=lambda job: typical_curve_error(job.spent))
+    return release_job(best, connection.account, fresh=fresh)
+
+
+def _histogram_noise(planned: PlannedSuggestion, kind: NoiseKind, price: Price) -> NoiseAllocation:
+    dataset = planned.dataset
     unit = Unit(dataset.unit)
-    [spent] = allocate_noise((planned.plan(),), price, neighbours=dataset.neighbours, unit=unit)
-    return release_job(SuggestJob(connection, planned, price, spent), connection.account, fresh=fresh)
+    return allocate_noise((planned.plan(),), kind, price, neighbours=dataset.neighbours, unit=unit)[0]
+
+
+def typical_curve_error(spent: NoiseAllocation) -> float:
+    """The mean error of the ranks that its curves tell, for comparing."""
+    return fmean(float(curve.error(0.95)) for curve in spent.curves)
 
 
 # ---------------------------------------------------------------- what is measured
@@ -278,6 +291,8 @@ class SuggestJob(EngineJob):
             question=question,
             size=512 + _NUMBER * sum(curve.cells for curve in self.spent.curves),
             title=f"suggest bounds for {self.planned.table.name}",
+            tail=self.price.tail,
+            stated=self.price.epsilon,
             guarantee=self._guarantee(event),
             seconds=min(LONGEST, self.connection.seconds),
         )
@@ -301,7 +316,9 @@ class SuggestJob(EngineJob):
         """Caps and clamps with their reasons."""
         histograms = _histograms(self.planned, self.spent, json.loads(answer)["curves"])
         guarantee = self._guarantee(event_of([self.spent]))
-        return _suggestion(self.planned, histograms, self.connection.limit, guarantee, receipt, repeated=repeated)
+        return _suggestion(
+            self.planned, histograms, self.connection.limit.budget, guarantee, receipt, repeated=repeated
+        )
 
 
 def _released(mechanism: NoisyCDF, index: int, rows: Sequence[tuple[Any, ...]]) -> Any:
@@ -352,7 +369,4 @@ def reference_noise(budget: Budget) -> tuple[float, str]:
         rho = budget.rho / 10
         return 1 / math.sqrt(2 * float(rho)), f"rho = {float(rho):g}, a tenth of the budget"
     epsilon = budget.epsilon / 10
-    words = f"epsilon = {float(epsilon):g}, a tenth of the budget"
-    if budget.delta == 0:
-        return math.sqrt(2) / float(epsilon), words
-    return 1 / float(mu_for(float(epsilon), float(budget.delta / 100))), words
+    return math.sqrt(2) / float(epsilon), f"epsilon = {float(epsilon):g}, a tenth of the budget"

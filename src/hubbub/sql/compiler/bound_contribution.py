@@ -56,15 +56,17 @@ def bound_contribution(
     cap: int | None,
     totals: Mapping[str, Fraction],
     gaussian: bool,
+    norm: str,
 ) -> Bounded:
     """The bounding of least predicted error, from declared facts alone; the cheapest to run among equals.
 
-    ``cap`` is the number of rows of one person, and ``totals`` bounds what a person adds up to, by column.
+    ``cap`` is the number of rows of one person, and ``totals`` bounds what a person adds up to, by column, in ``norm``
+    over the groups.
     """
     by_measure = _totals_by_measure(totals, plan.outputs, plan.measures)
     options = [
         _bound_by(option, plan.measures, plan.number, dataset.neighbours)
-        for option in _bounding_options(plan, dataset, cap=cap, totals=by_measure, gaussian=gaussian)
+        for option in _bounding_options(plan, dataset, cap=cap, totals=by_measure, norm=norm)
     ]
     if not options:
         raise _refuse_uncapped(dataset)
@@ -79,7 +81,7 @@ def bound_contribution(
 
 
 def _bounding_options(
-    plan: AggregatePlan, dataset: Dataset, *, cap: int | None, totals: Mapping[int, Fraction], gaussian: bool
+    plan: AggregatePlan, dataset: Dataset, *, cap: int | None, totals: Mapping[int, Fraction], norm: str
 ) -> list[Bounding]:
     keys, measures, curves, many = plan.keys, plan.measures, plan.curves, plan.number
     if not dataset.unit:
@@ -102,7 +104,7 @@ def _bounding_options(
         if norms is not None and many is not None:
             fine = tuple(1 << max(0, _FINE_BITS - norm.bit_length()) for norm in norms)
             parts = tuple(norm * each for norm, each in zip(norms, fine, strict=True))
-            return [Bounding(shape=BoundingShape.TOTALS, totals=parts, fine=fine, norm="L2" if gaussian else "L1")]
+            return [Bounding(shape=BoundingShape.TOTALS, totals=parts, fine=fine, norm=norm)]
     return options
 
 

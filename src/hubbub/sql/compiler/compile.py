@@ -46,6 +46,7 @@ class PlanOptions:
     choose_keys: bool  # keys that are not public may be chosen by noisy counts of people
     totals: Mapping[str, Fraction] = field(default_factory=dict)  # bounds on what one person adds up to, by column
     clipping: bool = False  # count the values beyond their bounds as well
+    norm: str = ""  # in which totals are bounded: L2 or L1, by default as the noise has it
 
 
 def read_question(text: str, dataset: Dataset) -> Question | UnionOfQuestions:
@@ -73,6 +74,11 @@ def plan_one(question: Question, dataset: Dataset, options: PlanOptions) -> Ques
     check_answer(question, aggregates, gaussian=options.gaussian)
     texts = check_row(question.source, [question.where, *aggregates.row_values()])
     bounded = bound_contribution(
-        aggregates, dataset, cap=question.cap, totals=options.totals, gaussian=options.gaussian
+        aggregates,
+        dataset,
+        cap=question.cap,
+        totals=options.totals,
+        gaussian=options.gaussian,
+        norm=options.norm or ("L2" if options.gaussian else "L1"),
     )
     return plan_question(question, aggregates, bounded, texts=texts)

@@ -16,6 +16,13 @@ from hubbub.schema import Value
 from hubbub.sql.compiler.question import Item, Ordering
 
 
+class NoiseKind(StrEnum):
+    """The distribution of the noise on an answer's integers."""
+
+    LAPLACE = "laplace"
+    GAUSSIAN = "gaussian"
+
+
 class BoundingShape(StrEnum):
     """How one person's contribution is bounded."""
 

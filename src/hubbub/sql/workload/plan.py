@@ -74,7 +74,7 @@ class PlannedWorkload:
             shape=self.shape,
             queries=[parts for parts in self.parts if _possible(parts)] or [{}],
             epsilon=price.epsilon,
-            delta=price.delta or None if price.rho is None else None,
+            delta=price.tail or None if price.rho is None else None,
             rho=price.rho,
             max_rows=_most_rows(self.plan),
             neighbours=self.dataset.neighbours,
@@ -190,6 +190,11 @@ class PaidWorkload:
         holds = measure_of(self.price, self.mechanism.event, dataset.neighbours)
         return Guarantee(holds, Unit(dataset.unit), dataset.neighbours)
 
+    @property
+    def typical_error(self) -> float:
+        """The mean error of the answers, for comparing noises."""
+        return float(np.mean(self.mechanism._errors.widths(0.95)))
+
     def facts(self, *, seconds: float) -> JobFacts:
         """What is charged and stored."""
         planned = self.planned
@@ -200,6 +205,8 @@ class PaidWorkload:
             question=question,
             size=512 + _NUMBER * self.mechanism.std_dev.size,
             title=f"workload of {len(planned.queries)} counting questions about {planned.queries[0].table}",
+            tail=self.price.tail,
+            stated=self.price.epsilon,
             guarantee=self.guarantee,
             seconds=min(LONGEST, seconds),
         )

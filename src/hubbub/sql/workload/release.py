@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from hubbub.releases import JobFacts, Release, formulas, release_job
 from hubbub.render import Document, Json, Section, TextTable
+from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.jobs import EngineJob
-from hubbub.sql.price import price_of
+from hubbub.sql.price import AUTO, PriceTerms, price_kinds
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload
 from hubbub.terms import Guarantee, Real, Receipt, UnknownName
 
@@ -27,6 +28,7 @@ def workload(
     epsilon: Real | None = None,
     delta: Real | None = None,
     rho: Real | None = None,
+    noise: str = AUTO,
     names: Sequence[str] | None = None,
     fresh: bool = False,
 ) -> WorkloadRelease:
@@ -41,9 +43,15 @@ def workload(
     Error: each answer has its own interval, from the exact variance of the strategy.
     Not covered: running time. The cap on a person's rows holds for the whole table, before any condition.
     """
-    planned = plan_workload(queries, connection.dataset, gaussian=connection.gaussian, names=names)
-    price = price_of(connection.limit, epsilon=epsilon, delta=delta, rho=rho)
-    return release_job(WorkloadJob(connection, planned.paid(price)), connection.account, fresh=fresh)
+    prices = price_kinds(
+        PriceTerms(epsilon=epsilon, delta=delta, rho=rho, noise=noise), connection.limit, connection.balance
+    )
+    paid = [
+        plan_workload(queries, connection.dataset, gaussian=kind is NoiseKind.GAUSSIAN, names=names).paid(price)
+        for kind, price in prices
+    ]
+    best = min(paid, key=lambda each: each.typical_error)
+    return release_job(WorkloadJob(connection, best), connection.account, fresh=fresh)
 
 
 @dataclass(frozen=True)
