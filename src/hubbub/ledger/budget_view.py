@@ -200,6 +200,7 @@ class BudgetView(Document):
             who.share_answers and "Stored answers are given to other projects too.",
             who.least_share
             and f"One question costs at least {float(who.least_share):.3g} of the budget for questions.",
+            who.noise != "auto" and f"Questions get {who.noise} noise, unless they ask for another.",
             who.most_failures and f"After {who.most_failures} questions without an answer, an owner looks first.",
         ]
         if rules_text := " ".join(rule for rule in rules if rule):

@@ -150,6 +150,7 @@ class Ledger:
         share_answers: bool = False,
         least_share: Real = LEAST_SHARE,
         most_failures: int | None = MOST_FAILURES,
+        noise: str = "auto",
         by: str,
         why: str,
     ) -> None:
@@ -162,7 +163,8 @@ class Ledger:
         year; ``shares="required"`` lets only those spend who have a share; ``share_answers`` gives stored answers to
         other projects too, who thereby learn that somebody asked. ``least_share`` is the share of the budget (or of
         an epsilon or rho of 1, if it is larger) that one question costs at least, ``most_failures`` how many questions
-        without an answer an analyst may cause before an owner looks (``view_budget``); None for no such rule.
+        without an answer an analyst may cause before an owner looks (``view_budget``); None for no such rule. ``noise``
+        is what questions get that ask for no other: "auto" (of least error), "laplace" or "gaussian".
         """
         rules = {
             "each": each,
@@ -171,6 +173,7 @@ class Ledger:
             "share_answers": share_answers,
             "least_share": least_share,
             "most_failures": most_failures,
+            "noise": noise,
         }
         owner_entries.open_population(
             self._core,
@@ -196,6 +199,7 @@ class Ledger:
         share_answers: bool = _KEEP,
         least_share: Real = _KEEP,
         most_failures: int | None = _KEEP,
+        noise: str = _KEEP,
         by: str,
         why: str,
     ) -> None:
@@ -207,6 +211,7 @@ class Ledger:
             "share_answers": share_answers,
             "least_share": least_share,
             "most_failures": most_failures,
+            "noise": noise,
         }
         rules = {name: value for name, value in given.items() if value is not _KEEP}
         owner_entries.change_rules(self._core, population, rules, by=by, why=why)

@@ -38,7 +38,8 @@ from hubbub.terms import (
 )
 
 SHARES = ("optional", "required")
-RULES = ("each", "window", "shares", "share_answers", "least_share", "most_failures")
+RULES = ("each", "window", "shares", "share_answers", "least_share", "most_failures", "noise")
+NOISES = ("auto", "laplace", "gaussian")
 
 
 def open_population(
@@ -380,6 +381,7 @@ def _write_rules(budget: Budget, rules: Mapping[str, Any]) -> dict[str, Any]:
         "share_answers": bool(rules.get("share_answers", False)),
         "least_share": _write_share(rules.get("least_share")),
         "most_failures": _write_count(rules.get("most_failures")),
+        "noise": _write_noise(rules.get("noise", "auto")),
     }
 
 
@@ -389,6 +391,16 @@ def _write_share(share: Real | None) -> str | None:
 
 def _write_count(count: object) -> int | None:
     return None if count is None else whole(count, name="most_failures")
+
+
+def _write_noise(noise: object) -> str:
+    if noise not in NOISES:
+        raise OutOfRange(
+            f"noise is {' or '.join(NOISES)} and not {noise!r:.40}.",
+            why="It is what a question gets that asks for no other: the one of less error, or always the same.",
+            fix="Choose one of the three.",
+        )
+    return str(noise)
 
 
 def _write_window(window: BudgetWindow | None) -> dict[str, Any] | None:

@@ -88,6 +88,7 @@ class Population:
     share_answers: bool = False
     least_share: Fraction | None = None  # of the pool for questions, that one question must at least cost
     most_failures: int | None = None  # questions without an answer that an analyst may cause before an owner looks
+    noise: str = "auto"  # of questions that ask for no other: auto, laplace or gaussian
     raised: int = 0  # how often the lifetime was raised
 
     @property
@@ -386,6 +387,7 @@ def _read_rules(fields: dict[str, Any]) -> dict[str, Any]:
         "share_answers": fields["share_answers"],
         "least_share": None if (least := fields.get("least_share")) is None else parse(least),  # 0.1 had neither
         "most_failures": fields.get("most_failures"),
+        "noise": fields.get("noise", "auto"),
     }
 
 

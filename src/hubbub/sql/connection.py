@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hubbub.accounting import Currency
-from hubbub.ledger import Account, AccountBalance, BudgetView, Ledger
+from hubbub.ledger import Account, AccountBalance, BudgetView, Ledger, Population
 from hubbub.relations import limits
 from hubbub.releases import Release, quote_job, release_job, request_for
 from hubbub.schema import Dataset, Description, describe
@@ -61,7 +61,6 @@ class Connection:
     ) -> None:
         self.dataset, self.engine, self.ledger = dataset, engine, ledger
         self.project, self.analyst, self.seconds = project, analyst, seconds
-        self.population = ledger.populations()[dataset.population]
         self.limit = self.population.first_limit  # its currency, and the shares of its delta, never change
         self.rank_secret = secrets.token_hex(16)
         self._closed = False
@@ -294,7 +293,7 @@ class Connection:
         What is best may depend on what is spent; one that was answered already is best in any case, since it is free.
         """
         line = cache(self.balance)
-        kinds = noise_kinds(self.limit, terms.noise)
+        kinds = noise_kinds(self.limit, self.population.noise if terms.noise == AUTO else terms.noise)
         plans = self._planned(text, totals, kinds, clipping=clipping)
         priced: list[Alternative] = []
         refusals: list[HubbubError] = []
@@ -324,6 +323,11 @@ class Connection:
     def _is_answered(self, quote: QueryQuote) -> bool:
         facts = AskJob(self, quote).facts
         return self.ledger.answered(request_for(facts, self.account))
+
+    @property
+    def population(self) -> Population:
+        """The people, with the rules of their budget as they are now."""
+        return self.ledger.populations()[self.dataset.population]
 
     def balance(self) -> AccountBalance:
         """What is spent on questions, and what is left."""

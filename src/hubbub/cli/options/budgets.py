@@ -58,7 +58,7 @@ class ShareOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleOptions:
-    """What one question costs at least, and how many may fail."""
+    """What one question costs at least, how many may fail, and which noise they get."""
 
     least_share: Annotated[
         str | None,
@@ -73,8 +73,13 @@ class RuleOptions:
         typer.Option("--most-failures", help="Questions without an answer, until an owner looks. [default: 10]"),
     ] = None
 
+    noise: Annotated[
+        str | None,
+        typer.Option("--noise", help="Of questions that ask for no other: auto, laplace or gaussian. [default: auto]"),
+    ] = None
+
     def arguments(self) -> dict[str, Any]:
         """The rules that were typed; the others stay, or are the default."""
         least = None if self.least_share is None else values.parse_number(self.least_share, "least-share")
-        rules = {"least_share": least, "most_failures": self.most_failures}
+        rules = {"least_share": least, "most_failures": self.most_failures, "noise": self.noise}
         return {name: value for name, value in rules.items() if value is not None}
