@@ -209,7 +209,7 @@ class EitherWayFilter(_OneUnit):
         cost = cost_both_ways(self._limit, event, self._neighbours, tail=tail, stated=stated)
         total = self._spent + cost
         if not self._limit.fits(total):
-            raise budget_exceeded(cost.measure(Currency.EITHER).describe(), self._limit.left_words(self._spent))
+            raise budget_exceeded(*self._limit.refusal_words(self._spent, cost))
         self._spent = total
         self._unit = unit
 
