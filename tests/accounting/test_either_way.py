@@ -9,13 +9,13 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hubbub.accounting import Parallel, Poisson, Repeat
 from hubbub.accounting.budget_limits import DELTA_UNIT, LOSS_UNIT, UNKNOWN, Amount, Currency, Limit, cost_in, covers
 from hubbub.accounting.costs import pure_rho
-from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit
+from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit, own_delta
 from hubbub.accounting.filters import EitherWayFilter, cost_both_ways
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.terms import (
@@ -28,6 +28,7 @@ from hubbub.terms import (
     GaussianNoise,
     Neighbours,
     NoBound,
+    OutOfRange,
     PureStep,
     TooLarge,
 )
@@ -159,6 +160,15 @@ def test_a_step_of_unknown_rho_closes_the_concentrated_account() -> None:
         EitherWayFilter(epsilon=3, delta=1e-6).append(SAMPLED, tail=Fraction(0))
 
 
+def test_own_deltas_are_counted_where_no_rho_is_known() -> None:
+    cost = cost_in(EITHER, Compose((keys(own=TAIL), Repeat(SAMPLED, 2))), ADD, TAIL)
+    assert cost.loss == UNKNOWN and cost.parts()[1] == TAIL
+    apart = Parallel((keys(epsilon=Fraction(1), own=TAIL), keys(epsilon=Fraction(1), own=2 * TAIL), SAMPLED))
+    assert own_delta(apart, ADD) == 2 * TAIL
+    flat = Parallel((ConcentratedStep(mechanism="x", rho=Fraction(1), delta=TAIL),) * 2)
+    assert own_delta(flat, SWAP) == 2 * TAIL, "a unit that moves is in two parts"
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 12, 50])
 def test_questions_of_an_nth_of_epsilon_always_fit(count: int) -> None:
     """In whole units, as a share is: tails and own deltas never run out before the epsilon."""
@@ -201,6 +211,12 @@ def test_budgets_of_the_first_version_are_counted_with_a_tail_of_zero() -> None:
     with_tail.append(WIDE, tail=TAIL)
     with pytest.raises(BudgetExceeded):
         with_tail.append(LAPLACE)
+
+
+@pytest.mark.parametrize("shares", [(1, 0, 1), (Fraction(3, 4), Fraction(1, 4), Fraction(1, 8)), (2, -1, 0)])
+def test_shares_of_more_than_delta_are_refused(shares: tuple[Fraction, Fraction, Fraction]) -> None:
+    with pytest.raises(OutOfRange, match="shares of delta"):
+        EitherWayFilter(epsilon=1, delta=1e-6, split=DeltaSplit(*map(Fraction, shares)))
 
 
 # ---------------------------------------------------------------- disjoint parts
@@ -262,6 +278,7 @@ units = st.one_of(st.just(0), st.integers(1, 10**25), st.just(UNKNOWN))
 amounts = st.builds(Amount, units, st.integers(0, 10**34), units, st.integers(0, 10**34))
 
 
+@example(Amount(delta=10**34), Amount(), SPLIT)  # own deltas beyond their share, as after a revocation: nothing fits
 @given(amounts, amounts, st.sampled_from([SPLIT, FIRST_SPLIT, DeltaSplit(Fraction(1, 2), Fraction(0), Fraction(1, 2))]))
 def test_as_many_fit_as_are_said_to(total: Amount, cost: Amount, split: DeltaSplit) -> None:
     limit = Limit(Budget(3, 1e-6), EITHER, split)

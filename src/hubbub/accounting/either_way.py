@@ -28,6 +28,7 @@ from hubbub.terms import (
     Poisson,
     PureStep,
     Repeat,
+    shown,
 )
 
 
@@ -42,6 +43,10 @@ class DeltaSplit:
     converts: Fraction
     own: Fraction
     tail: Fraction
+
+    def describe(self) -> str:
+        """The shares in words."""
+        return f"{shown(self.converts)} to convert rho, {shown(self.own)} for own deltas, {shown(self.tail)} for tails"
 
 
 MARGIN = Fraction(1_000_001, 1_000_000)  # on a bound in doubles: another machine's may end a little higher
