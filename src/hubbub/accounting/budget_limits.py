@@ -19,11 +19,12 @@ from typing import NamedTuple, TypeVar
 
 from hubbub.accounting import costs, epsilon_bounds
 from hubbub.accounting.conversions import rho_epsilon, rho_for
-from hubbub.accounting.either_way import SPLIT, DeltaSplit, basic_cost, own_delta
+from hubbub.accounting.either_way import MARGIN, SPLIT, DeltaSplit, basic_cost, own_delta
 from hubbub.terms import (
     ApproximateDP,
     Budget,
     Event,
+    HubbubError,
     Neighbours,
     NoBound,
     PrivacyBound,
@@ -36,7 +37,7 @@ T = TypeVar("T")
 LOSS_UNIT = 10**24
 UNKNOWN = 1 << 240  # units: a cost that an account does not know, and a total that has one; nothing fits it
 DELTA_UNIT = 10**40
-_MARGIN = Fraction(1_000_001, 1_000_000)  # on a bound in doubles: another machine's may end a little higher
+_LEAST_DELTA = 1e-300  # that a double holds in full; what is below it converts no rho
 
 
 class Currency(StrEnum):
@@ -92,20 +93,32 @@ class Amount(NamedTuple):
         return Fraction(self.epsilon, LOSS_UNIT), Fraction(self.tail, DELTA_UNIT)
 
     def measure(self, currency: Currency) -> PrivacyBound:
-        """The amount as a privacy measure; counted both ways, in epsilon where that is known."""
+        """The amount as a privacy measure; counted both ways, in epsilon where that is known.
+
+        Deltas of a total that is beyond its limit may add up to more than 1, which promises as little as 1 does.
+        """
         loss, delta = self.parts()
         if currency is Currency.PURE:
             return PureDP(loss)
         if currency is Currency.EITHER and self.epsilon < UNKNOWN:
             loss, tail = self.basic_parts()
-            return ApproximateDP(loss, delta + tail) if delta + tail else PureDP(loss)
+            return ApproximateDP(loss, min(Fraction(1), delta + tail)) if delta + tail else PureDP(loss)
+        delta = min(Fraction(1), delta)
         return ApproximateDP(loss, delta) if currency is Currency.BASIC else ZeroConcentratedDP(loss, delta)
 
 
 def _units_up(value: Fraction | None, unit: int) -> int:
     if value is None:
         return UNKNOWN
-    units = -(-value.numerator * unit // value.denominator)
+    return _require_finite(-(-value.numerator * unit // value.denominator))
+
+
+def _units_down(value: Fraction, unit: int) -> int:
+    return _require_finite(value.numerator * unit // value.denominator)
+
+
+def _require_finite(units: int) -> int:
+    """A limit that reached ``UNKNOWN`` would let costs through that nobody knows."""
     if units >= UNKNOWN:
         raise TooLarge(
             "a cost or budget is beyond 10^48.",
@@ -113,10 +126,6 @@ def _units_up(value: Fraction | None, unit: int) -> int:
             fix="Give an epsilon or rho that means something: at most a few tens.",
         )
     return units
-
-
-def _units_down(value: Fraction, unit: int) -> int:
-    return value.numerator * unit // value.denominator
 
 
 class Limit:
@@ -140,15 +149,16 @@ class Limit:
         self.budget, self.currency, self.split = budget, currency, split
         self._converts = 0.0
         loss = (budget.epsilon if budget.rho is None else budget.rho) or Fraction(0)
+        most = _units_down(loss, LOSS_UNIT)
         if currency is not Currency.EITHER:
-            self._most = Amount(_units_down(loss, LOSS_UNIT), _units_down(budget.delta, DELTA_UNIT))
+            self._most = Amount(most, _units_down(budget.delta, DELTA_UNIT))
             return
         self._converts = float(budget.delta * split.converts) * (1 - 1e-12)
-        rho = Fraction(rho_for(float(loss), self._converts)) if budget.delta else Fraction(0)
+        rho = Fraction(rho_for(float(loss), self._converts)) if self._converts >= _LEAST_DELTA else Fraction(0)
         self._most = Amount(
             _units_down(rho, LOSS_UNIT),
             _units_down(budget.delta * split.own, DELTA_UNIT),
-            _units_down(loss, LOSS_UNIT),
+            most,
             _units_down(budget.delta * split.tail, DELTA_UNIT),
         )
 
@@ -159,7 +169,11 @@ class Limit:
 
     def fits(self, total: Amount) -> bool:
         """Whether the total stays within the budget."""
-        return total.delta <= self._most.delta and (self.fits_loss(total) or self.fits_basic(total))
+        return self.fits_own(total) and (self.fits_loss(total) or self.fits_basic(total))
+
+    def fits_own(self, total: Amount) -> bool:
+        """Whether the deltas that steps brought by themselves are within their share; nothing fits if they are not."""
+        return total.delta <= self._most.delta
 
     def fits_loss(self, total: Amount) -> bool:
         """Whether the currency's own account (in EITHER: the concentrated one) is within its limit."""
@@ -172,8 +186,10 @@ class Limit:
         )
 
     def left(self, total: Amount) -> Amount:
-        """What still fits, in each account; nothing in one that is exceeded."""
+        """What still fits, in each account; nothing in one that is exceeded, or at all if own deltas are."""
         left = self._most - total
+        if not self.fits_own(total):
+            return Amount()
         if self.currency is not Currency.EITHER:
             return left
         loss = left.loss if self.fits_loss(total) else 0
@@ -186,16 +202,25 @@ class Limit:
         if self.currency is not Currency.EITHER:
             return left.measure(self.currency).describe()
         ways = []
+        if not self.fits_own(total):
+            return "nothing"
         if self.fits_basic(total):
             ways.append(f"epsilon = {left.epsilon / LOSS_UNIT:g}")
         if self.fits_loss(total):
             ways.append(f"rho = {left.loss / LOSS_UNIT:g}")
         return " (or ".join(ways) + ")" * (len(ways) - 1) or "nothing"
 
+    def refusal_words(self, total: Amount, cost: Amount) -> tuple[str, str]:
+        """A cost that does not fit, and what is left, as people read them: own deltas if it is these that refuse."""
+        if self.fits_own(total + cost):
+            return cost.measure(self.currency).describe(), self.left_words(total)
+        own, left = (f"own delta = {amount.delta / DELTA_UNIT:g}" for amount in (cost, self.left(total)))
+        return own, left
+
     def how_many(self, total: Amount, cost: Amount) -> int:
         """How many steps of that cost still fit: as many as the account that holds more of them."""
         left = self.left(total)
-        own = _times(left.delta, cost.delta)
+        own = _times(left.delta, cost.delta) if self.fits_own(total) else 0
         ways = [_times(left.loss, cost.loss) if self.fits_loss(total) else 0]
         if self.fits_basic(total):
             ways.append(min(_times(left.epsilon, cost.epsilon), _times(left.tail, cost.tail)))
@@ -254,7 +279,7 @@ def cost_in(
     if currency is Currency.EITHER:
         return _cost_both_ways(event, neighbours, delta, stated)
     if currency is Currency.BASIC:
-        return Amount.of(Fraction(epsilon_bounds.epsilon(event, delta=delta, neighbours=neighbours)) * _MARGIN, delta)
+        return Amount.of(Fraction(epsilon_bounds.epsilon(event, delta=delta, neighbours=neighbours)) * MARGIN, delta)
     if currency is Currency.PURE:
         return Amount.of(require_cost(costs.pure_epsilon(event, neighbours), "pure"))
     rho = require_cost(costs.concentrated(event, neighbours), "zCDP")
@@ -268,29 +293,35 @@ def _cost_both_ways(event: Event, neighbours: Neighbours, tail: Fraction, stated
         rho, own = require_cost(concentrated, "zCDP or (epsilon, delta)")
         return Amount.of(rho, own, None)
     own = own_delta(event, neighbours) if concentrated is None else concentrated[1]
-    exact = basic.tail == 0 or basic.epsilon == stated
-    epsilon = basic.epsilon if exact else basic.epsilon * _MARGIN
-    return Amount.of(None if concentrated is None else concentrated[0], own, epsilon, basic.tail)
+    return Amount.of(None if concentrated is None else concentrated[0], own, basic.epsilon, basic.tail)
 
 
 def covers(charged: Amount, event: Event, *, currency: Currency, neighbours: Neighbours, delta: Fraction) -> bool:
     """Whether an amount charged long ago pays for the event, by today's accounting.
 
-    An epsilon that was worked out in doubles may be charged a millionth less: another machine's end elsewhere.
+    An epsilon that was worked out in doubles may be charged a millionth less: another machine's end elsewhere. What
+    has no cost, as at a tail that was not charged, is covered by nothing.
     """
+    try:
+        return _pays_for(charged, event, currency, neighbours, delta)
+    except HubbubError:
+        return False
+
+
+def _pays_for(charged: Amount, event: Event, currency: Currency, neighbours: Neighbours, delta: Fraction) -> bool:
     if currency is Currency.EITHER:
-        return _covers_both_ways(charged, event, neighbours)
+        return _pays_both_ways(charged, event, neighbours)
     due = cost_in(currency, event, neighbours, delta)
-    loss = due.loss if currency is not Currency.BASIC else int(due.loss / _MARGIN)
+    loss = due.loss if currency is not Currency.BASIC else int(due.loss / MARGIN)
     return charged.loss >= loss and charged.delta >= due.delta
 
 
-def _covers_both_ways(charged: Amount, event: Event, neighbours: Neighbours) -> bool:
+def _pays_both_ways(charged: Amount, event: Event, neighbours: Neighbours) -> bool:
     """In each account by itself: one in which nothing was known was charged beyond all limits."""
     stated, tail = charged.basic_parts()
     known = charged.epsilon < UNKNOWN
-    due = cost_in(Currency.EITHER, event, neighbours, tail, stated * _MARGIN if known else None)
-    jitter = _MARGIN if due.tail else 1  # pure costs are exact
+    due = cost_in(Currency.EITHER, event, neighbours, tail, stated * MARGIN if known else None)
+    jitter = MARGIN if due.tail else 1  # pure costs are exact
     basic = not known or (due.epsilon <= math.ceil(charged.epsilon * jitter) and due.tail <= charged.tail)
     return basic and charged.loss >= due.loss and charged.delta >= due.delta
 

@@ -8,6 +8,7 @@ sensitivity, its epsilon or the root of its rho doubles. The other way round not
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import singledispatch
 from typing import TypeVar
@@ -36,6 +37,7 @@ from hubbub.terms import (
 
 Count = tuple[Event, int]
 _LARGEST_EXPONENT = 700  # whose exponential is a double
+_UP, _DOWN = (Context(prec=60, rounding=way, Emin=-(10**5), Emax=10**5) for way in (ROUND_CEILING, ROUND_FLOOR))
 T = TypeVar("T")
 
 
@@ -213,7 +215,7 @@ def _zcdp_of_sample(event: Poisson | WithoutReplacement, neighbours: Neighbours)
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """The rho of anything that is epsilon-DP: epsilon tanh(epsilon/2), rounded up.
+    """The rho of anything that is epsilon-DP: epsilon tanh(epsilon/2), rounded up, the same on every machine.
 
     Because: randomized response dominates every epsilon-DP step [KOV15, Thm. 3.3]; its loss L is +-epsilon with mean
     k = epsilon tanh(epsilon/2), and ln E exp(s (L - k)) <= s^2 k [KS98, Thm. 2], so that its Renyi divergence of each
@@ -221,7 +223,17 @@ def pure_rho(epsilon: Fraction) -> Fraction:
     """
     if epsilon > _LARGEST_EXPONENT:
         return epsilon  # tanh is below 1
-    return min(epsilon**2 / 2, epsilon * min(Fraction(1), round_up(math.tanh(float(epsilon) / 2), steps=4)))
+    return min(epsilon**2 / 2, epsilon * _tanh_of_half(epsilon))
+
+
+def _tanh_of_half(epsilon: Fraction) -> Fraction:
+    """tanh(epsilon/2) = (1 - y) / (1 + y) with y = exp(-epsilon), rounded up in decimals.
+
+    Doubles would end a little apart on another machine, where charges are verified against the event.
+    """
+    exponent = _UP.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    shrunk = _DOWN.next_minus(_DOWN.exp(exponent.copy_negate()))  # exp rounds to the nearest in any context
+    return Fraction(_UP.divide(_UP.subtract(Decimal(1), shrunk), _DOWN.add(Decimal(1), shrunk)))
 
 
 # ---------------------------------------------------------------- privacy profiles

@@ -28,7 +28,7 @@ from hubbub.terms import (
     Poisson,
     PureStep,
     Repeat,
-    WithoutReplacement,
+    shown,
 )
 
 
@@ -44,7 +44,13 @@ class DeltaSplit:
     own: Fraction
     tail: Fraction
 
+    def describe(self) -> str:
+        """The shares in words."""
+        return f"{shown(self.converts)} to convert rho, {shown(self.own)} for own deltas, {shown(self.tail)} for tails"
 
+
+MARGIN = Fraction(1_000_001, 1_000_000)  # on a bound in doubles: another machine's may end a little higher
+_LEAST_TAIL = Fraction(1, 10**300)  # that a double holds in full
 SPLIT = DeltaSplit(Fraction(3, 4), Fraction(1, 8), Fraction(1, 8))
 FIRST_SPLIT = DeltaSplit(Fraction(3, 4), Fraction(1, 4), Fraction(0))  # of budgets that were opened by version 0.1
 
@@ -63,25 +69,25 @@ def basic_cost(
     """(epsilon, tail) of an event without its own deltas; None if no epsilon is known at that tail.
 
     A pure event needs no tail. ``stated`` is an epsilon that somebody calibrated the event for: it is the cost if it
-    holds, so that what people type adds up to what they expect.
+    holds, so that what people type adds up to what they expect. An epsilon worked out here has a millionth on top.
 
     Guarantee: P' and Q' of the event are (epsilon, tail)-close in both directions.
     Because: [KOV15, Thm. 3.3] takes the deltas of steps off; then [DMNS06], [BS16], [DRS22], [CKS20, Thm. 7], or the
     least of all bounds (``epsilon_bounds``), for parts whose parameters are fixed before the event is charged.
     """
     if isinstance(event, Parallel) and neighbours is Neighbours.ADD_REMOVE:
-        return _largest_part([basic_cost(part, neighbours, tail=tail) for part in event.events])
+        return _largest_part([basic_cost(part, neighbours, tail=tail, stated=stated) for part in event.events])
     clean = without_own(event, neighbours)
     if clean is None:
         return None
     if (pure := costs.pure_epsilon(clean, neighbours)) is not None:
         return BasicCost(pure, Fraction(0))
-    if tail <= 0:
+    if tail < _LEAST_TAIL:
         return None
     if stated is not None and _holds_at(clean, neighbours, stated, tail):
         return BasicCost(stated, tail)
     epsilon = _epsilon_at(clean, neighbours, tail)
-    return None if math.isinf(epsilon) else BasicCost(Fraction(epsilon), tail)
+    return None if math.isinf(epsilon) else BasicCost(Fraction(epsilon) * MARGIN, tail)
 
 
 def _largest_part(parts: Sequence[BasicCost | None]) -> BasicCost | None:
@@ -127,23 +133,22 @@ def without_own(event: Event, neighbours: Neighbours) -> Event | None:
     if isinstance(event, Repeat):
         inner = without_own(event.event, neighbours)
         return None if inner is None else Repeat(inner, event.times)
-    if isinstance(event, Poisson | WithoutReplacement) and costs.approximate_cost(event, neighbours) is not None:
+    if isinstance(event, Poisson) and own_delta(event, neighbours):
         return _clean_sample(event, neighbours)
     return event
 
 
 def _clean_step(event: ApproximateStep | ConcentratedStep, neighbours: Neighbours) -> Event | None:
-    """One step with its delta taken off, for the neighbours asked for."""
-    same = {"mechanism": event.mechanism, "neighbours": neighbours, "unit": event.unit}
-    if isinstance(event, ApproximateStep):
-        cost = costs.approximate_cost(event, neighbours)
-        return None if cost is None else PureStep(epsilon=cost[0], **same)  # type: ignore[arg-type]
-    concentrated = costs.concentrated(event, neighbours)
-    return None if concentrated is None else ConcentratedStep(rho=concentrated[0], **same)  # type: ignore[arg-type]
+    """One step with its delta taken off, for its own neighbours: a part of ``Parallel`` is asked about both kinds."""
+    if costs.concentrated(event, neighbours) is None:
+        return None
+    if isinstance(event, ConcentratedStep):
+        return replace(event, delta=Fraction(0))
+    return PureStep(mechanism=event.mechanism, epsilon=event.epsilon, neighbours=event.neighbours, unit=event.unit)
 
 
-def _clean_sample(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> Event:
-    """A sample of pure and approximate steps: what is known of it is its (epsilon, delta)."""
+def _clean_sample(event: Poisson, neighbours: Neighbours) -> Event:
+    """A sample of steps with deltas: what is known of it is its (epsilon, delta)."""
     cost = costs.approximate_cost(event, neighbours)
     assert cost is not None
     step = next(event.steps())
@@ -152,9 +157,10 @@ def _clean_sample(event: Poisson | WithoutReplacement, neighbours: Neighbours) -
 
 def _holds_at(clean: Event, neighbours: Neighbours, epsilon: Fraction, tail: Fraction) -> bool:
     """Whether the event is (epsilon, tail)-close, by formulas alone: quick, and nearly the same on every machine."""
-    if _epsilon_quickly(clean, neighbours, tail) <= epsilon:
+    quick = _epsilon_quickly(clean, neighbours, tail)
+    if quick <= epsilon:
         return True
-    if not isinstance(clean, GaussianNoise):
+    if not isinstance(clean, GaussianNoise) or quick > 4 * epsilon:  # its sum is long where there is hardly any noise
         return False
     profile = costs.dominating_profile(clean, neighbours)
     if profile is None:
@@ -174,7 +180,14 @@ def _epsilon_at(clean: Event, neighbours: Neighbours, tail: Fraction) -> float:
 
 
 def _epsilon_quickly(clean: Event, neighbours: Neighbours, tail: Fraction) -> float:
-    """By formulas: all parts together, or pure parts added to the others, of which the tail is."""
+    """By formulas: all parts together, or pure parts added to the others, of which the tail is; else infinite."""
+    try:
+        return _least_of_formulas(clean, neighbours, tail)
+    except OverflowError:  # a cost beyond all doubles
+        return math.inf
+
+
+def _least_of_formulas(clean: Event, neighbours: Neighbours, tail: Fraction) -> float:
     whole = epsilon_bounds.quick_epsilon(clean, delta=tail, neighbours=neighbours)
     pure, others = Fraction(0), []
     for part, times in costs.flatten_event(clean):

@@ -188,6 +188,13 @@ class EitherWayFilter(_OneUnit):
         split: DeltaSplit = SPLIT,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     ) -> None:
+        shares = (split.converts, split.own, split.tail)
+        if min(shares) < 0 or sum(shares) > 1:
+            raise OutOfRange(
+                f"the shares of delta must not be below 0 or add up to more than 1, and are {split.describe()}.",
+                why="Both accounts can be used at once, so what each may spend of delta adds up.",
+                fix="Leave the split out, or give shares that add up to 1.",
+            )
         budget = Budget(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
         self._limit = Limit(budget, Currency.EITHER, split)
         self._neighbours = Neighbours.parse(neighbours)
@@ -209,7 +216,7 @@ class EitherWayFilter(_OneUnit):
         cost = cost_both_ways(self._limit, event, self._neighbours, tail=tail, stated=stated)
         total = self._spent + cost
         if not self._limit.fits(total):
-            raise budget_exceeded(cost.measure(Currency.EITHER).describe(), self._limit.left_words(self._spent))
+            raise budget_exceeded(*self._limit.refusal_words(self._spent, cost))
         self._spent = total
         self._unit = unit
 
