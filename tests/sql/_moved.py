@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from hubbub.sql.compiler.query_plan import QuestionPlan, SumKind
@@ -22,8 +23,23 @@ def distances(plan: QuestionPlan, one: Read, other: Read, neighbours: Neighbours
     for i, (before, after) in enumerate(zip(one.curves, other.curves, strict=True)):
         if (l1 := sum(map(abs, difference(before, after)))) > sides * plan.curve_rows:
             too_far.append(f"curve {i}: L1 {l1}, and {sides} times {plan.curve_rows} was said")
+    too_far += jointly_moved(plan, one, other)
     if not plan.public_keys:
         too_far += keys_moved(plan, one, other, sides)
+    return too_far
+
+
+def jointly_moved(plan: QuestionPlan, one: Read, other: Read) -> list[str]:
+    """Whether measures that share a price move together by no more than one of them may, each in its own units."""
+    too_far = []
+    for group in plan.joint:
+        l1 = l2_squared = Fraction(0)
+        for i in group:
+            parts = difference(one.measures[i], other.measures[i])
+            l1 += Fraction(sum(map(abs, parts)), plan.moved[i].l1)
+            l2_squared += Fraction(sum(part * part for part in parts), plan.moved[i].l2_squared)
+        if l1 > 1 or l2_squared > 1:
+            too_far.append(f"measures {group} together: {float(l1)} in L1, {float(l2_squared)} in L2^2, and 1 was said")
     return too_far
 
 

@@ -17,8 +17,8 @@ from hubbub.engines import DuckDB, InDatabase
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import quote
 from hubbub.sql.compiler.lower_plan import EngineStatement
-from hubbub.sql.compiler.query_plan import QuestionPlan
-from hubbub.sql.quote import QueryPlan, plan_text
+from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
+from hubbub.sql.quote import QueryPlan, plan_kinds, plan_text
 from hubbub.terms import Budget, Neighbours, OutOfRange, QueryError
 from tests.sql._databases import Database, Pair, dataset_of, pairs
 from tests.sql._exact import read_exactly
@@ -29,12 +29,13 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database
 PER_PAIR = 6  # questions to each pair of neighbours
 
 
-def planned(question: Asked, pair: Pair) -> QueryPlan | None:
-    """The plan of a question, or None if it is refused."""
+def planned(question: Asked, pair: Pair) -> list[QueryPlan]:
+    """The plans of a question (one more if it is better read in parts), or none if it is refused."""
+    kind = NoiseKind.GAUSSIAN if question.gaussian else NoiseKind.LAPLACE
     try:
-        return plan_text(question.text, pair.one.dataset, gaussian=question.gaussian, totals=question.totals)
+        return plan_kinds(question.text, pair.one.dataset, [kind], totals=question.totals or {}, clipping=False)
     except (QueryError, OutOfRange):
-        return None
+        return []
 
 
 def moved_too_far(pair: Pair, questions: list[Asked]) -> list[str]:
@@ -48,14 +49,11 @@ def moved_too_far(pair: Pair, questions: list[Asked]) -> list[str]:
 
 
 def _moved(pair: Pair, question: Asked, engines: tuple[DuckDB, DuckDB]) -> list[str]:
-    told = planned(question, pair)
-    if told is None:
-        return []
-    one, other = (read_exactly(engine, told) for engine in engines)
     relation = pair.one.dataset.neighbours
     return [
         line
-        for plan, before, after in zip(told.plans, one, other, strict=True)
+        for told in planned(question, pair)
+        for plan, before, after in zip(told.plans, *(read_exactly(engine, told) for engine in engines), strict=True)
         for line in distances(plan, before, after, relation)
     ]
 

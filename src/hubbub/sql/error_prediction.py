@@ -56,7 +56,7 @@ def _predict_column(
     reading: AggregateReading = value.param
     error = _reading_error(reading, plan, spent, confidence, count)
     if error is not None:
-        given = "" if reading.how is How.REF else f" if a group has {count:,.0f} rows"
+        given = "" if reading.how in (How.REF, How.LINEAR) else f" if a group has {count:,.0f} rows"
         return Predicted(name, error, f"±{_short_number(error)}{given}")
     if reading.how is How.QUANTILE:
         rank = spent.curves[reading.curve].error(confidence)
@@ -69,7 +69,7 @@ def _predict_column(
 def _reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
-    if reading.how is How.REF:
+    if reading.how in (How.REF, How.LINEAR):
         return _size_error(reading, plan, spent, confidence)
     if reading.how is How.MEAN and count:
         return _size_error(reading, plan, spent, confidence) / count
@@ -91,6 +91,10 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
     """How much a unit of each measure's noise moves the reading, times the number of rows."""
     if reading.how is How.REF:
         return (1.0,)
+    if reading.how is How.LINEAR:
+        return tuple(map(float, reading.weights))
+    if reading.how is How.MEAN and reading.weights:
+        return (0.75, 0.25)
     if reading.how is How.MEAN:
         assert reading.lower is not None and reading.upper is not None
         return (1.0, float(reading.upper - reading.lower) / 4)

@@ -8,23 +8,25 @@ weights. For Gaussian noise a price of (epsilon, tail) is turned into the larges
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.accounting import basic_cost, mu_for, rho_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdPartitionSelection
 from hubbub.releases import Noise
-from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan
+from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan, price_groups
 from hubbub.sql.price import Price
 from hubbub.terms import (
     ApproximateDP,
     Compose,
     Event,
     GaussianNoise,
+    LaplaceNoise,
     Neighbours,
     PrivacyBound,
     PureDP,
+    PureStep,
     Unit,
     Unreachable,
     ZeroConcentratedDP,
@@ -42,6 +44,7 @@ class NoiseAllocation:
     measures: tuple[DiscreteGaussian | Geometric, ...]
     curves: tuple[NoisyCDF, ...]
     chooser: ThresholdPartitionSelection | None
+    joint: tuple[tuple[int, ...], ...] = ()  # measures that share a price: what is done to them is one event
 
     def noise(self, index: int) -> Noise:
         """The law of a measure's noise, in steps."""
@@ -51,9 +54,34 @@ class NoiseAllocation:
         return Noise("laplace", event.scale)
 
     def events(self) -> list[Event]:
-        """What is done, one event per mechanism."""
+        """What is done, one event per mechanism, or per group of mechanisms that share a price."""
         chosen = [self.chooser.event] if self.chooser is not None else []
-        return [*(m.event for m in self.measures), *(curve.event for curve in self.curves), *chosen]
+        groups = price_groups(len(self.measures), self.joint)
+        measured = [joint_event([self.measures[i] for i in group]) for group in groups]
+        return [*measured, *(curve.event for curve in self.curves), *chosen]
+
+
+def joint_event(mechanisms: Sequence[DiscreteGaussian | Geometric]) -> Event:
+    """What integer noise on measures does that one unit moves together by no more than one of them.
+
+    Guarantee: the event of noise on the whole vector, if the distances that a unit moves each measure, in parts of the
+    mechanism's own sensitivity, add up to at most 1.
+    Because: the losses |d_i| / scale_i add up to at most the largest sensitivity_i / scale_i [DMNS06]; and squares
+    of parts that add up to 1 add up to no more: (d_i / sigma_i)^2 stays within the largest (sensitivity_i / sigma_i)^2
+    [BS16]. ``docs/proofs/sql.md``.
+    """
+    first = mechanisms[0].event
+    if len(mechanisms) == 1:
+        return first
+    events = [mechanism.event for mechanism in mechanisms]
+    laplace = [event for event in events if isinstance(event, LaplaceNoise)]
+    if len(laplace) == len(events):
+        epsilon = max(event.epsilon for event in laplace)
+        return PureStep(mechanism="joint-geometric", epsilon=epsilon, neighbours=first.neighbours, unit=first.unit)
+    gaussian = [event for event in events if isinstance(event, GaussianNoise)]
+    finest = min(gaussian, key=lambda event: event.sigma)
+    sensitivity = finest.sigma * max(event.sensitivity / event.sigma for event in gaussian)
+    return replace(finest, sensitivity=sensitivity, dimension=sum(event.dimension for event in gaussian))
 
 
 def allocate_noise(
@@ -130,12 +158,12 @@ def _gaussian_noise(
     )
     curves = _noisy_curves(plan, "rho", rho, neighbours, unit)
     if plan.public_keys:
-        return NoiseAllocation(measures, curves, None)
+        return NoiseAllocation(measures, curves, None, plan.joint)
     under = keys_per_unit(plan)
     chooser = ThresholdPartitionSelection(
         delta=delta, max_keys_per_unit=under, rho=rho * shares[-1], noise="gaussian", neighbours=neighbours, unit=unit
     )
-    return NoiseAllocation(measures, curves, chooser)
+    return NoiseAllocation(measures, curves, chooser, plan.joint)
 
 
 def _laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
@@ -150,7 +178,7 @@ def _laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours
         for i, moved in enumerate(plan.moved)
     )
     curves = _noisy_curves(plan, "epsilon", epsilon, neighbours, unit)
-    return NoiseAllocation(measures, curves, None)
+    return NoiseAllocation(measures, curves, None, plan.joint)
 
 
 def _noisy_curves(

@@ -63,16 +63,23 @@ def alternative_of(quote: QueryQuote, who: Population, line: Callable[[], Accoun
 
 
 def rank_alternatives(alternatives: Sequence[Alternative], *, for_error: bool) -> tuple[list[Alternative], bool]:
-    """Best first, and whether that depends on what was spent before.
+    """Best first, the best of each noise alone, and whether that depends on what was spent before.
 
     At a stated price the least error is best, and among those that are nearly as good the cheapest; ``for_error``, the
     one of which most fit.
     """
     if for_error:
-        return sorted(alternatives, key=lambda each: (-each.more, each.error)), True
-    least = min(each.error for each in alternatives)
-    near = [each for each in alternatives if each.error <= _NEARLY * least]
-    others = [each for each in alternatives if each.error > _NEARLY * least]
+        return _best_of_each(sorted(alternatives, key=lambda each: (-each.more, each.error))), True
+    ranked = _best_of_each(sorted(alternatives, key=lambda each: each.error))
+    near = [each for each in ranked if each.error <= _NEARLY * ranked[0].error]
     if len(near) > 1:
         near.sort(key=lambda each: -each.more)
-    return near + others, len(near) > 1
+    return near + ranked[len(near) :], len(near) > 1
+
+
+def _best_of_each(ranked: Sequence[Alternative]) -> list[Alternative]:
+    """The first of each kind of noise."""
+    firsts: dict[NoiseKind, Alternative] = {}
+    for each in ranked:
+        firsts.setdefault(each.noise, each)
+    return list(firsts.values())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hubbub.accounting import Limit
-from hubbub.sql.compiler.query_plan import AggregateReading, How, NoiseKind, QuestionPlan, readings_in
+from hubbub.sql.compiler.query_plan import AggregateReading, How, NoiseKind, QuestionPlan, readings_in, whole_shares
 from hubbub.sql.error_prediction import assumed_count, predict_errors
 from hubbub.sql.price import Price, PriceTerms, price_in_epsilon, price_in_rho
 from hubbub.sql.quote import QueryPlan, quote_plan
@@ -58,16 +58,19 @@ def _least_price(enough: Callable[[Fraction], bool]) -> Fraction:
 
 def _share_cost(plan: QuestionPlan, reckoned: Fraction | None, laplace: bool) -> QuestionPlan:
     """The plan with the cost shared so that every column comes out equally exact, in its own units."""
-    needs = [0.0] * len(plan.weights)
+    groups = plan.groups
+    place = {index: number for number, group in enumerate(groups) for index in group}
+    needs = [0.0] * (len(groups) + len(plan.weights) - len(plan.measures))
     for output in plan.outputs:
         for reading in readings_in(output.value):
             spread = _noise_effects(reading, plan, reckoned, laplace)
             for index, part in spread.items():
                 need = part if laplace else part * sum(spread.values())  # a mean's two noises share its error
-                needs[index] = max(needs[index], need)
+                needs[place[index]] = max(needs[place[index]], need)
     least = max(needs) / 1000  # what only chooses keys or groups still needs something
-    whole = [max(1, round(max(need, least) / max(needs) * 1_000_000)) for need in needs]
-    return replace(plan, weights=tuple(Fraction(part, sum(whole)) for part in whole))
+    shares = whole_shares([max(need, least) for need in needs])
+    each = (shares[place[index]] for index in range(len(plan.measures)))
+    return replace(plan, weights=(*each, *shares[len(groups) :]))
 
 
 def _noise_effects(
@@ -79,6 +82,9 @@ def _noise_effects(
     }
     if reading.how is How.REF:
         return moved
+    if reading.how is How.LINEAR:
+        weights = zip(reading.measures, reading.weights, strict=True)
+        return {index: moved[index] * abs(float(weight)) for index, weight in weights}
     total, count = reading.measures[:2]
     rows = assumed_count(plan, reckoned) or 1.0
     assert reading.lower is not None and reading.upper is not None

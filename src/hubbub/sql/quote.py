@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.relations import DIALECTS
@@ -103,7 +103,9 @@ def plan_kinds(
     clipping: bool,
     norm: str = "",
 ) -> list[QueryPlan]:
-    """A plan for each kind of noise; a kind that the question cannot have is left out, unless that leaves none.
+    """Plans for each kind of noise; a kind that the question cannot have is left out, unless that leaves none.
+
+    With Laplace noise, averages, sums and counts of one value may be read off parts as well: a plan of its own.
 
     ``norm`` is that of a person's totals: what is clipped must not depend on the noise.
     """
@@ -115,6 +117,9 @@ def plan_kinds(
         options = PlanOptions(gaussian=gaussian, choose_keys=gaussian, totals=totals, clipping=clipping, norm=norm)
         try:
             plans.append(_plan_read(text, question, dataset, kind, options))
+            if not gaussian and not clipping and not totals:
+                split = _plan_read(text, question, dataset, kind, replace(options, split=True))
+                plans += [split] if any(plan.joint for plan in split.plans) else []
         except HubbubError as error:
             refusals.append(error)
     if not plans:

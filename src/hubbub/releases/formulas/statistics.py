@@ -9,18 +9,29 @@ from fractions import Fraction
 import numpy as np
 
 from hubbub.releases.formulas import ratios
-from hubbub.releases.formulas.arithmetic import Ref
 from hubbub.releases.formulas.base import Ends, Formula, Values, as_floats
-from hubbub.releases.formulas.linear import normal_quantile
+from hubbub.releases.formulas.linear import LinearForm, normal_quantile, sum_radius
 from hubbub.releases.formulas.points import Released
 from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import WrongShape
 
 
-def _too_few(point: Released, count: Ref) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _line_of(part: Formula) -> LinearForm:
+    """A noisy sum or count: a measure, or a weighted sum of several."""
+    if (line := part.line()) is None:
+        raise WrongShape(
+            "an average or a variance is of weighted sums of noisy numbers.",
+            why="Its interval comes from how their noises add up.",
+            fix="Give sums and a count: measures, or these added up.",
+        )
+    return line
+
+
+def _too_few(point: Released, count: Formula) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Where the noisy count is not above its own noise: whether a group has anybody is decided on that alone."""
-    measure = point.table.measures[count.index]
-    return point.released(count.index) <= max(1.0, float(measure.error(0.95)))
+    line = _line_of(count)
+    least = max(1.0, float(sum_radius(line.parts(point.table), Fraction(95, 100))))
+    return line.floats(point.table)[point.rows] <= least
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +44,30 @@ class Mean(Formula):
     the noise lifted its count above the line is among them more often than others.
     """
 
-    total: Ref
-    count: Ref
+    total: Formula
+    count: Formula
     centre: Fraction
     lower: Fraction | None = None
     upper: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        for part in self.parts():
+            _line_of(part)
 
     def parts(self) -> tuple[Formula, ...]:
         return self.total, self.count
 
     def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
         total, count = parts
-        assert isinstance(total, Ref) and isinstance(count, Ref)
         return Mean(total, count, self.centre, self.lower, self.upper)
 
     def compute(self, point: Released) -> Floats:
-        count = np.maximum(point.measure(self.count.index), 1.0)
-        mean = self._within(float(self.centre) + point.measure(self.total.index) / count)
+        count = np.maximum(self.count.numbers(point), 1.0)
+        mean = self._within(float(self.centre) + self.total.numbers(point) / count)
         return np.where(_too_few(point, self.count), np.nan, mean)
 
     def ends(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
-        top, bottom = self.total.line(), self.count.line()
+        top, bottom = _line_of(self.total), _line_of(self.count)
         known = ratios.ratio_spread(top, bottom, table, confidence)
         lows, highs = ratios.fieller_interval(top.floats(table), bottom.floats(table), known)
         centre = float(self.centre)
@@ -73,26 +87,29 @@ class Variance(Formula):
     divides by count - 1. None where the count is not above its own noise. The interval is simulated.
     """
 
-    total: Ref
-    squares: Ref
-    count: Ref
+    total: Formula
+    squares: Formula
+    count: Formula
     centre: Fraction
     spread_upper: Fraction
     root: bool = False
     sample: bool = False
+
+    def __post_init__(self) -> None:
+        for part in self.parts():
+            _line_of(part)
 
     def parts(self) -> tuple[Formula, ...]:
         return self.total, self.squares, self.count
 
     def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
         total, squares, count = parts
-        assert isinstance(total, Ref) and isinstance(squares, Ref) and isinstance(count, Ref)
         return Variance(total, squares, count, self.centre, self.spread_upper, self.root, self.sample)
 
     def compute(self, point: Released) -> Floats:
-        count = np.maximum(point.measure(self.count.index), 2.0 if self.sample else 1.0)
-        mean = point.measure(self.total.index) / count
-        spread = point.measure(self.squares.index) / count - mean**2
+        count = np.maximum(self.count.numbers(point), 2.0 if self.sample else 1.0)
+        mean = self.total.numbers(point) / count
+        spread = self.squares.numbers(point) / count - mean**2
         spread = np.clip(spread, 0.0, float(self.spread_upper))
         if self.sample:
             spread = spread * count / (count - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from hubbub.relations import Expr, date_at
@@ -257,12 +258,24 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
     refs = [formulas.Ref(index) for index in reading.measures]
     if reading.how is How.REF:
         return refs[0]
+    if reading.how is How.LINEAR:
+        line = _weighted(refs, reading.weights)
+        return formulas.Function("round", (line, formulas.Number(Fraction(0)))) if reading.whole else line
+    if reading.how is How.MEAN and reading.weights:
+        count = _weighted(refs, reading.weights)
+        return formulas.Mean(refs[0], count, reading.centre, reading.lower, reading.upper)
     if reading.how is How.MEAN:
         return formulas.Mean(refs[0], refs[1], reading.centre, reading.lower, reading.upper)
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
     return _quantile_formula(part.quantiles[part.plan.quantiles.index(reading)], reading, part)
+
+
+def _weighted(refs: Sequence[Formula], weights: Sequence[Fraction]) -> Formula:
+    """A weighted sum."""
+    terms: list[Formula] = [formulas.Times(formulas.Number(w), ref) for w, ref in zip(weights, refs, strict=True)]
+    return reduce(formulas.Plus, terms)
 
 
 def _quantile_formula(quantiles: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:

@@ -65,7 +65,7 @@ def bound_contribution(
     """
     by_measure = _totals_by_measure(totals, plan.outputs, plan.measures)
     options = [
-        _bound_by(option, plan.measures, plan.number, dataset.neighbours)
+        _bound_by(option, plan.measures, plan.number, dataset.neighbours, plan.joint)
         for option in _bounding_options(plan, dataset, cap=cap, totals=by_measure, norm=norm)
     ]
     if not options:
@@ -130,9 +130,16 @@ def _total_norms(
     return tuple(max(1, norm) for norm in norms)
 
 
-def _bound_by(option: Bounding, measures: Sequence[BoundedSum], many: int | None, neighbours: Neighbours) -> Bounded:
+def _bound_by(
+    option: Bounding,
+    measures: Sequence[BoundedSum],
+    many: int | None,
+    neighbours: Neighbours,
+    joint: tuple[tuple[int, ...], ...],
+) -> Bounded:
+    among = {place for group in joint for place in group}
     moved = tuple(
-        _for_neighbours(_sensitivity(option, measure, index, many), measure, many, neighbours)
+        _for_neighbours(_sensitivity(option, measure, index, many), measure, many, neighbours, twice=index in among)
         for index, measure in enumerate(measures)
     )
     rows = {
@@ -169,9 +176,14 @@ def _keys_of(option: Bounding, many: int | None) -> int:
     return min(known)
 
 
-def _for_neighbours(moved: Moved, measure: BoundedSum, many: int | None, neighbours: Neighbours) -> Moved:
+def _for_neighbours(
+    moved: Moved, measure: BoundedSum, many: int | None, neighbours: Neighbours, *, twice: bool
+) -> Moved:
+    """For replace; ``twice`` for joint measures: the unit that goes may move one of them, its replacement another."""
     if neighbours is Neighbours.ADD_REMOVE:
         return moved
+    if twice:
+        return Moved(2 * moved.l1, 4 * moved.l2_squared)
     if many == 1 and not measure.signed:
         return moved
     return Moved(2 * moved.l1, (4 if measure.signed else 2) * moved.l2_squared)

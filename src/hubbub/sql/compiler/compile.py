@@ -46,6 +46,7 @@ class PlanOptions:
     choose_keys: bool  # keys that are not public may be chosen by noisy counts of people
     totals: Mapping[str, Fraction] = field(default_factory=dict)  # bounds on what one person adds up to, by column
     clipping: bool = False  # count the values beyond their bounds as well
+    split: bool = False  # read averages, sums and counts of one value off parts that share a price
     norm: str = ""  # in which totals are bounded: L2 or L1, by default as the noise has it
 
 
@@ -69,7 +70,11 @@ def read_tree(tree: exp.Expr, text: QueryText, dataset: Dataset) -> Question | U
 def plan_one(question: Question, dataset: Dataset, options: PlanOptions) -> QuestionPlan:
     """The plan of a question."""
     aggregates = plan_aggregates(
-        question, gaussian=options.gaussian, choose_keys=options.choose_keys, clipping=options.clipping
+        question,
+        gaussian=options.gaussian,
+        choose_keys=options.choose_keys,
+        clipping=options.clipping,
+        split=options.split,
     )
     check_answer(question, aggregates, gaussian=options.gaussian)
     texts = check_row(question.source, [question.where, *aggregates.row_values()])

@@ -20,8 +20,18 @@ from hubbub.sql.compiler.query_plan import (
     QuantileCurve,
     SumKind,
     number_of_groups,
+    price_groups,
+    whole_shares,
 )
 from hubbub.sql.compiler.question import Question, person
+from hubbub.sql.compiler.split_sums import (
+    NOT_SPLIT,
+    SplitValues,
+    aggregates_in,
+    counts_present,
+    split_filter,
+    split_values,
+)
 from hubbub.terms import Unbounded
 
 MOST_CELLS = 1 << 16  # of one curve
@@ -36,15 +46,17 @@ _MOST_STEPS = 1 << 45
 
 
 def plan_aggregates(
-    question: Question, *, gaussian: bool, choose_keys: bool = True, clipping: bool = False
+    question: Question, *, gaussian: bool, choose_keys: bool = True, clipping: bool = False, split: bool = False
 ) -> AggregatePlan:
     """What the answer needs; ``gaussian`` tells the distribution of the noise.
 
-    ``clipping`` adds noisy counts of the values that lie beyond their bounds.
+    ``clipping`` adds noisy counts of the values that lie beyond their bounds; ``split`` reads averages, sums and counts
+    off parts that share a price, where there are several of one value.
     """
     keys = plan_keys(question, choose_keys=choose_keys)
     number = number_of_groups(keys)
-    readings = _Readings(person(question.source), number, clipping)
+    splits = split_values(question) if split else NOT_SPLIT
+    readings = _Readings(person(question.source), number, clipping, splits)
     outputs = tuple(readings.output(each.name, each.value) for each in question.outputs)
     readings.telling = False
     having = readings.read(question.having) if question.having is not None else None
@@ -60,6 +72,7 @@ def plan_aggregates(
         having=having,
         order=order,
         clamped=tuple(dict.fromkeys(readings.clamped)),
+        joint=tuple(map(tuple, readings.joint)),
     )
 
 
@@ -70,18 +83,20 @@ class _Readings:
     whom: str  # the alias of the person
     many: int | None
     clipping: bool = False
+    splits: SplitValues = NOT_SPLIT
     telling: bool = True  # what only HAVING or ORDER BY reads again gets no more of the cost
     clamped: list[Clamped] = field(default_factory=list)
     measures: list[BoundedSum] = field(default_factory=list)
     places: dict[BoundedSum, int] = field(default_factory=dict)  # of the measures
     curves: list[QuantileCurve] = field(default_factory=list)
     importance: dict[object, float] = field(default_factory=dict)
+    joint: list[list[int]] = field(default_factory=list)  # measures of which one row moves no more than one
 
     def output(self, name: str, value: Expr) -> PlannedColumn:
         """A column of the answer."""
         notes: list[str] = []
-        about = ", ".join(dict.fromkeys(_describe_aggregate(part) for part in _aggregates_in(value)))
-        for part in _aggregates_in(value):
+        about = ", ".join(dict.fromkeys(_describe_aggregate(part) for part in aggregates_in(value)))
+        for part in aggregates_in(value):
             if part.param.function in ("min", "max"):
                 level = EXTREME if part.param.function == "min" else 1 - EXTREME
                 notes.append(
@@ -97,8 +112,10 @@ class _Readings:
         return replace(value, args=tuple(self.read(part) for part in value.args))
 
     def _reading(self, value: Expr) -> AggregateReading:
-        argument, condition = _split_filter(value)
+        argument, condition = split_filter(value)
         function = value.param.function
+        if (reading := self._split_reading(value, argument, condition)) is not None:
+            return reading
         if function == "count":
             return AggregateReading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
         assert argument is not None
@@ -114,6 +131,59 @@ class _Readings:
         most = _SQUARED_STEPS if squared else _MOST_STEPS
         step, lower, upper = _choose_grid(argument, low, high, _SQUARED_STEPS if squared else _STEPS, most)
         return self._moments(value, (argument, condition), (step, lower, upper), (low, high))
+
+    def _split_reading(self, value: Expr, argument: Expr | None, condition: Expr | None) -> AggregateReading | None:
+        """How an aggregate is read off the parts of a value; None if it is not measured in parts."""
+        function = value.param.function
+        split = self.splits.beside(condition) if argument is None else (argument, condition)
+        if split not in self.splits.values or (argument is None and function != "count") or value.param.distinct:
+            return None
+        if function == "count" and argument is not None and not counts_present(argument):
+            return None
+        assert split is not None
+        low, high = _value_bounds(split[0], value)
+        step, lower, upper = _choose_grid(split[0], low, high, _STEPS, _MOST_STEPS)
+        below, above = (self._part(*split, (step, lower, upper), end) for end in (lower, upper))
+        parts = [below, above]
+        each = Fraction(1) / (step * (upper - lower))  # one row, by what the two parts differ
+        if function == "avg":
+            reading = AggregateReading(
+                how=How.MEAN,
+                measures=(below, above),
+                weights=(each, -each),
+                centre=lower * step,
+                lower=low,
+                upper=high,
+            )
+        elif function == "sum":
+            ends = (upper * step * each, -lower * step * each)
+            reading = _linear(parts[: 2 if lower else 1], ends)
+        else:
+            if argument is None:
+                missing = build("not", [build("present", [split[0]])])
+                missing = missing if condition is None else build("and", [condition, missing])
+                name = f"COUNT({readable(split[0])} IS NULL)"
+                parts.append(self._add(BoundedSum(name=name, condition=missing), 1.0))
+            reading = _linear(parts, (each, -each, Fraction(1)), whole=True)
+        self._join(parts)
+        return reading
+
+    def _part(self, argument: Expr, condition: Expr | None, grid: tuple[Fraction, int, int], end: int) -> int:
+        """The sum of a value less one of its ends."""
+        step, lower, upper = grid
+        name = f"SUM({readable(argument)} - {shown(end * step)})"
+        sums = BoundedSum(
+            name=name, value=argument, condition=condition, step=step, lower=lower, upper=upper, centre=end
+        )
+        return self._add(sums, 1.0)
+
+    def _join(self, parts: Sequence[int]) -> None:
+        """Note that one row moves these measures together by no more than one of them."""
+        known = next((group for group in self.joint if group[0] == parts[0]), None)
+        if known is None:
+            self.joint.append(list(parts))
+        else:
+            known += [part for part in parts if part not in known]
 
     def _moments(
         self,
@@ -241,17 +311,13 @@ class _Readings:
         return place
 
 
-def _split_filter(value: Expr) -> tuple[Expr | None, Expr | None]:
-    """(argument, FILTER condition) of an aggregate."""
-    if value.op == "aggregate_if":
-        return (value.args[0] if len(value.args) == 2 else None), value.args[-1]
-    return (value.args[0] if value.args else None), None
-
-
-def _aggregates_in(value: Expr) -> list[Expr]:
-    if value.op in ("aggregate", "aggregate_if"):
-        return [value]
-    return [part for arg in value.args for part in _aggregates_in(arg)]
+def _linear(measures: Sequence[int], weights: Sequence[Fraction], *, whole: bool = False) -> AggregateReading:
+    """A weighted sum of measures; one that is a measure is that measure."""
+    pairs = tuple(zip(measures, weights, strict=False))
+    if len(pairs) == 1 and pairs[0][1] == 1:
+        return AggregateReading(how=How.REF, measures=(pairs[0][0],))
+    numbers, shares = (tuple(part) for part in zip(*pairs, strict=True))
+    return AggregateReading(how=How.LINEAR, measures=numbers, weights=shares, whole=whole)
 
 
 def _measure_title(function: str, argument: Expr | None) -> str:
@@ -260,7 +326,7 @@ def _measure_title(function: str, argument: Expr | None) -> str:
 
 
 def _describe_aggregate(value: Expr) -> str:
-    argument, condition = _split_filter(value)
+    argument, condition = split_filter(value)
     function = value.param.function.upper()
     if function == "QUANTILE":
         function = f"{float(100 * value.param.quantile):g}% QUANTILE"
@@ -322,12 +388,14 @@ def _cost_shares(
     as their powers 2/3.
     """
     power = 1.0 if gaussian else 2 / 3
-    parts = [readings.importance.get(measure, _UNTOLD) ** power for measure in measures]
+    groups = price_groups(len(measures), tuple(map(tuple, readings.joint)))
+    parts = [math.hypot(*(readings.importance.get(measures[i], _UNTOLD) for i in group)) ** power for group in groups]
     parts += [(2 * readings.importance[curve]) ** power for curve in readings.curves]
     if choose:
         parts.append(1.0)
-    whole = [max(1, round(part / sum(parts) * 1_000_000)) for part in parts]
-    return tuple(Fraction(part, sum(whole)) for part in whole)
+    shares = whole_shares(parts)
+    place = {i: shares[number] for number, group in enumerate(groups) for i in group}
+    return (*(place[i] for i in range(len(measures))), *shares[len(groups) :])
 
 
 def _with_people(measures: Sequence[BoundedSum]) -> tuple[BoundedSum, ...]:

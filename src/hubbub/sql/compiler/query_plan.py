@@ -160,6 +160,7 @@ class How(StrEnum):
     """How a number of the answer is read off measures or a curve."""
 
     REF = "ref"  # the measure itself
+    LINEAR = "linear"  # a weighted sum of measures
     MEAN = "mean"  # centred sum over count
     VARIANCE = "variance"  # from count, centred sum and centred squares
     QUANTILE = "quantile"  # from a curve
@@ -167,10 +168,16 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateReading:
-    """Where an aggregate's value comes from: measures by index (total, count, squares), or a curve and a level."""
+    """Where an aggregate's value comes from: measures by index (total, count, squares), or a curve and a level.
+
+    ``weights`` make a LINEAR reading of the measures; with them, a MEAN has the first measure as its total, and the
+    weighted sum as its count. ``whole`` says that it counts.
+    """
 
     how: How
     measures: tuple[int, ...] = ()
+    weights: tuple[Fraction, ...] = ()
+    whole: bool = False
     centre: Fraction = Fraction(0)
     lower: Fraction | None = None
     upper: Fraction | None = None
@@ -223,6 +230,7 @@ class AggregatePlan:
     having: Expr | None  # over the same leaves as the outputs
     order: tuple[Ordering, ...]
     clamped: tuple[Clamped, ...]
+    joint: tuple[tuple[int, ...], ...] = ()  # see QuestionPlan
 
     def row_values(self) -> Iterator[Expr | None]:
         """What is worked out for each row."""
@@ -233,9 +241,25 @@ class AggregatePlan:
             yield from (curve.value, curve.condition)
 
 
+def price_groups(measures: int, joint: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """The measures in groups that share a price: those that are joint, and each other one by itself."""
+    among = {place for group in joint for place in group}
+    return (*joint, *((place,) for place in range(measures) if place not in among))
+
+
+def whole_shares(parts: Sequence[float]) -> tuple[Fraction, ...]:
+    """Shares in these proportions, as exact numbers that add up to 1."""
+    whole = [max(1, round(part / sum(parts) * 1_000_000)) for part in parts]
+    return tuple(Fraction(part, sum(whole)) for part in whole)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPlan:
-    """Everything about one question that is decided before data is read."""
+    """Everything about one question that is decided before data is read.
+
+    ``joint`` measures share a price: one row moves them together by no more than it can move one of them, each in units
+    of its own largest row.
+    """
 
     source: tuple[Item, ...]
     where: Expr | None
@@ -254,6 +278,12 @@ class QuestionPlan:
     levels: tuple[tuple[int, ...], ...]
     notes: tuple[str, ...]
     clamped: tuple[Clamped, ...] = ()  # asked for, and paid for
+    joint: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The measures in groups that share a price."""
+        return price_groups(len(self.measures), self.joint)
 
     @property
     def public_keys(self) -> bool:

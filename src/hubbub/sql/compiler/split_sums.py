@@ -34,6 +34,9 @@ class SplitValues:
         return next((value for known, value in self.rows if known == condition), None)
 
 
+NOT_SPLIT = SplitValues()
+
+
 def split_values(question: Question) -> SplitValues:
     """The values of a question that are better measured in two parts: an average, or a sum with a count."""
     asked = [part for value in _answer_values(question) for part in aggregates_in(value)]
