@@ -329,7 +329,7 @@ def test_history_tells_every_change_with_the_total_after_it(shell: Shell) -> Non
     lines = shell("budget history patients").out.splitlines()
     assert lines[0].split()[0] == "number"
     assert [int(line.split()[0]) for line in lines[1:]] == [step["number"] for step in steps]
-    assert f"spent rho = {2 * RHO:.6g}" in lines[3]
+    assert "spent epsilon = 0.412917, delta = 9.38968e-09" in lines[3]
     assert lines[8].endswith("share of beds: nothing")
 
 

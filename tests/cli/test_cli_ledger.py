@@ -90,7 +90,7 @@ def test_the_log_has_a_line_for_each_entry(shell: Shell) -> None:
         "patients opened with epsilon = 1, delta = 1e-06: yearly report",
         "patients, staff share nobody: declared",
         "hospital 1 is about patients: data",
-        f"ana in flu        patients: rho = {RHO:.6g} for questions (men of 26)",
+        "ana in flu        patients: epsilon = 0.206458, delta = 4.69484e-09 for questions (men of 26)",
         "to charge #5",
         "attempt 2",
         "timeout",

@@ -18,7 +18,7 @@ from hubbub.ledger.accounts import Account, AccountLike
 from hubbub.ledger.backup import line_of, verify_export, verify_ledger
 from hubbub.ledger.book.chain import Entry
 from hubbub.ledger.book.second_place import SecondPlace
-from hubbub.ledger.budget_view import AccountBalance, BudgetView, amount_json, amount_words
+from hubbub.ledger.budget_view import AccountBalance, BudgetView, amount_words
 from hubbub.ledger.decimals import read_charge, read_restored
 from hubbub.ledger.ledger import Ledger, restore
 from hubbub.ledger.policy import BudgetWindow, Plea, Policy, Population, account_key, read_budget
@@ -45,7 +45,6 @@ __all__ = [
     "Stored",
     "Verification",
     "account_key",
-    "amount_json",
     "amount_words",
     "fingerprint",
     "line_of",

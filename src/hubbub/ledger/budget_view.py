@@ -67,11 +67,11 @@ class AccountBalance:
             "currency": self.currency.value,
             "budget": None if self.limit is None else self.limit.budget.measure().describe(),
             "epsilon_spent": self.epsilon,
-            **{name: amount_json(getattr(self, name), self.currency) for name in ("spent", "reserved", "left")},
+            **{name: _amount_json(getattr(self, name), self.currency) for name in ("spent", "reserved", "left")},
         }
 
 
-def amount_json(amount: Amount, currency: Currency) -> dict[str, Json]:
+def _amount_json(amount: Amount, currency: Currency) -> dict[str, Json]:
     """An amount as numbers; infinite (as text) where an account knows no cost."""
     names = statements.TOTAL if currency is Currency.EITHER else statements.TOTAL[:2]
     units = (LOSS_UNIT, DELTA_UNIT, LOSS_UNIT, DELTA_UNIT)

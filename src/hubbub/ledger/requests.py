@@ -27,6 +27,7 @@ from hubbub.terms import (
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST = 64 * 2**20  # bytes of one stored answer
+_LEAST_TAIL = Fraction(1, 10**300)
 LONGEST = 3600  # seconds of one run
 LAST = 2**62  # sequence number
 ATTEMPTS = 3  # runs under one charge
@@ -122,6 +123,12 @@ class Request:
         put(self, "delta", fraction_of(self.delta, name="delta", zero=True))
         if self.tail is not None:
             put(self, "tail", fraction_of(self.tail, name="tail", zero=True))
+            if 0 < self.tail < _LEAST_TAIL:
+                raise OutOfRange(
+                    "a tail delta is 0, or at least 1e-300.",
+                    why="Tails are worked out in doubles, and one that they do not hold would close an account.",
+                    fix="Leave tail out: it is the question's share of the budget's.",
+                )
         if self.stated is not None:
             put(self, "stated", positive(self.stated, name="stated"))
         if self.refines is not None:

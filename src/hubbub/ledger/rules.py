@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import LOSS_UNIT, Amount, Currency
+from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
 from hubbub.ledger.bills import Bill, cost_for, within_each
 from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.open_ledger import total_of
@@ -57,15 +57,7 @@ def _check_least(who: Population, request: Request, cost: Amount) -> None:
         return
     limit = who.limit(budget, request.pool)
     assert limit is not None
-    whole, rho = limit.whole, limit.currency in (Currency.CONCENTRATED, Currency.EITHER)
-    # of epsilon (or rho) = 1, if the budget is larger than any promise
-    share, nearer = Fraction(cost.loss, min(whole.loss, LOSS_UNIT) or 1), 1.0
-    if share < who.least_share:
-        dearer = float(who.least_share / share)
-        nearer = math.sqrt(dearer) if rho else dearer
-    if limit.currency is Currency.EITHER:  # whichever account is open: in neither may millions fit
-        share = min(share, Fraction(cost.epsilon, min(whole.epsilon, LOSS_UNIT)))
-        nearer = max(nearer, float(who.least_share / share))
+    share, nearer = _share_of_budget(cost, limit, who.least_share)
     if share < who.least_share:
         raise BelowLeastPrice(
             f"one question to {who.name!r} costs at least {float(who.least_share):g} of its budget, and this one costs "
@@ -73,6 +65,21 @@ def _check_least(who: Population, request: Request, cost: Amount) -> None:
             why="Budgets that hold millions of questions let somebody try millions, so each has a least price.",
             fix=f"Ask for an answer {nearer:.3g} times as accurate: a larger epsilon, or a smaller within.",
         )
+
+
+def _share_of_budget(cost: Amount, limit: Limit, least: Fraction) -> tuple[Fraction, float]:
+    """The share of the budget that a question costs, and how many times as accurate one of the least share is.
+
+    Of a budget that is larger than any promise, the share of an epsilon or rho of 1; of one that is counted both ways,
+    the smaller share: in neither account may millions fit.
+    """
+    whole, pairs = limit.whole, []
+    squared = limit.currency in (Currency.CONCENTRATED, Currency.EITHER)  # rho goes with the square of the accuracy
+    pairs.append((Fraction(cost.loss, min(whole.loss, LOSS_UNIT) or 1), squared))
+    if limit.currency is Currency.EITHER:
+        pairs.append((Fraction(cost.epsilon, min(whole.epsilon, LOSS_UNIT) or 1), False))
+    dearer = [(float(least / share) if share else math.inf, root) for share, root in pairs]
+    return min(share for share, _ in pairs), max(math.sqrt(times) if root else times for times, root in dearer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +122,16 @@ def total_with(bill: Bill, account: SpendingLimit, row: Row | None, now: int) ->
 def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> BudgetExceeded:
     _, project, analyst, pool = account.key.split("/")
     counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
-    currency = bill.policy.populations[account.population].currency(counted)
+    cost = bill.costs[account.population]
     share = " ".join(f"{kind} {name!r}" for kind, name in (("project", project), ("analyst", analyst)) if name)
     whose = f"population {account.population!r}" + (f", {share}," if share else "")
-    left = account.limit.left_words(spent) if account.limit is not None else "nothing"
+    currency = bill.policy.populations[account.population].currency(counted)
+    words, left = cost.measure(currency).describe(), "nothing"
+    if account.limit is not None:
+        words, left = account.limit.refusal_words(spent, cost)
     pool = "in this window" if pool == "window" else f"for {pool}"
-    cost = bill.costs[account.population].measure(currency).describe()
     return BudgetExceeded(
-        f"this request costs {cost}, and {whose} has {left} left {pool}.",
+        f"this request costs {words}, and {whose} has {left} left {pool}.",
         why="The budget was fixed in advance and holds for all projects and analysts together; nothing was charged.",
         fix=f"Ask with more noise, or for more budget: `hubbub budget request {account.population}`.",
     )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import Amount, Currency
-from hubbub.ledger import AccountBalance, amount_json, amount_words
+from hubbub.accounting import UNKNOWN, Amount, Currency
+from hubbub.ledger import AccountBalance, amount_words
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.compiler.query_plan import QuestionPlan, readings_in
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors
@@ -105,9 +105,9 @@ class Preview(Document):
             "kind": "preview",
             "question": self.question,
             "guarantee": self.guarantee,
-            "cost": amount_json(self.cost, self.currency),
-            "left_before": amount_json(self.line.left, self.currency),
-            "left_after": amount_json(self._left_after(), self.currency) if self.affordable else None,
+            "cost": _cost_json(self.cost, self.currency),
+            "left_before": _cost_json(self.line.left, self.currency),
+            "left_after": _cost_json(self._left_after(), self.currency) if self.affordable else None,
             "affordable": self.affordable,
             "noises": [noise.to_json() for noise in self.noises],
             "refused": self.refused or None,
@@ -170,6 +170,19 @@ class Preview(Document):
             f"After {each.name} noise, questions are added up in epsilon only." for each in self.noises if each.closes
         )
         return (Section("With which noise", words, TextTable(header, rows)),)
+
+
+def _cost_json(amount: Amount, currency: Currency) -> dict[str, Json]:
+    """A cost by the names that prices have; null where an account knows none."""
+    (loss, own), (epsilon, tail) = (tuple(map(float, part)) for part in (amount.parts(), amount.basic_parts()))
+    if currency is not Currency.EITHER:
+        return {"rho" if currency is Currency.CONCENTRATED else "epsilon": loss, "delta": own}
+    known = {"epsilon": amount.epsilon < UNKNOWN, "rho": amount.loss < UNKNOWN}
+    return {
+        "epsilon": epsilon if known["epsilon"] else None,
+        "delta": own + tail,
+        "rho": loss if known["rho"] else None,
+    }
 
 
 def preview_quote(
