@@ -2,6 +2,7 @@
 
 - ``Key(i)``, ``Ref(i)``, ``Number(x)``            a key column, a measure, a public number
 - ``Plus`` ``Minus`` ``Times`` ``Over`` ``Negate``  arithmetic; division by 0 gives None
+- ``NearestWhole(a)``                              the count that a weighted sum stands for
 - ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
 - ``GivenIntervals(...)``                           values that bring their own intervals
@@ -16,7 +17,18 @@ Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)`
 ([1203, -4], ([1183, -24], [1223, 16]))
 """
 
-from hubbub.releases.formulas.arithmetic import Function, Key, Minus, Negate, Number, Over, Plus, Ref, Times
+from hubbub.releases.formulas.arithmetic import (
+    Function,
+    Key,
+    Minus,
+    NearestWhole,
+    Negate,
+    Number,
+    Over,
+    Plus,
+    Ref,
+    Times,
+)
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 
@@ -27,6 +39,7 @@ __all__ = [
     "Key",
     "Mean",
     "Minus",
+    "NearestWhole",
     "Negate",
     "Number",
     "Over",

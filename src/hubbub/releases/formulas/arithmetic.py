@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +11,7 @@ import numpy as np
 
 from hubbub.releases.formulas import ratios
 from hubbub.releases.formulas.base import Ends, Formula, Values, as_floats
-from hubbub.releases.formulas.linear import LinearForm
+from hubbub.releases.formulas.linear import LinearForm, sum_radius
 from hubbub.releases.formulas.points import Released
 from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import OutOfRange, WrongShape, exact
@@ -174,6 +175,45 @@ class Over(_Pair):
         below, above = (as_floats(end) for end in self.b.interval(table, confidence))
         spans = (below <= 0) & (above >= 0) & (below < above)
         return np.where(spans, -np.inf, lows), np.where(spans, np.inf, highs)
+
+
+@dataclass(frozen=True, slots=True)
+class NearestWhole(Formula):
+    """The whole number next to a weighted sum that stands for a count; the interval is even on both sides of it."""
+
+    a: Formula
+
+    def __post_init__(self) -> None:
+        if self.a.line() is None:
+            raise WrongShape(
+                "what is rounded to a count is a weighted sum of noisy numbers.",
+                why="Its interval comes from how their noises add up.",
+                fix="Give measures, or these added up.",
+            )
+
+    def parts(self) -> tuple[Formula, ...]:
+        return (self.a,)
+
+    def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
+        return NearestWhole(*parts)
+
+    def is_whole(self, table: NoisyTable) -> bool:
+        return True
+
+    def compute(self, point: Released) -> Floats:
+        return np.rint(self.a.numbers(point))
+
+    def std_dev(self, table: NoisyTable) -> Values:
+        """That of the sum."""
+        return self.a.std_dev(table)
+
+    def ends(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
+        """As far as the sum strays, and half a step for rounding: between whole numbers there is nothing to cover."""
+        line = self.a.line()
+        assert line is not None
+        half = math.floor(sum_radius(line.parts(table), Fraction(str(confidence))) + Fraction(1, 2))
+        middle = np.rint(line.floats(table))
+        return middle - half, middle + half
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,8 @@ class AnswerRows:
                 formula: Formula = formulas.Key(len(keys) + len(constants) - 1)
             else:
                 formula = formula_of(output.value, part)
+                if output.value.op == "read" and output.value.param.whole:
+                    formula = formulas.NearestWhole(formula)
             columns.append(
                 ReleasedColumn(
                     output.name, formula, output.about, mechanism_words(plan, part.spent, output.value), output.notes
@@ -259,8 +261,7 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
     if reading.how is How.REF:
         return refs[0]
     if reading.how is How.LINEAR:
-        line = _weighted(refs, reading.weights)
-        return formulas.Function("round", (line, formulas.Number(Fraction(0)))) if reading.whole else line
+        return _weighted(refs, reading.weights)
     if reading.how is How.MEAN and reading.weights:
         count = _weighted(refs, reading.weights)
         return formulas.Mean(refs[0], count, reading.centre, reading.lower, reading.upper)
