@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -168,6 +169,24 @@ SELECT COUNT(*) AS n FROM visits WHERE TRY_CAST(x * 5 AS TINYINT) IS NULL
 SELECT COUNT(*) AS n FROM visits WHERE ts >= DATE '2020-03-01 23:00'
 SELECT -x AS x, COUNT(*) AS n FROM visits v GROUP BY v.x HAVING x > 70 ORDER BY x + 0
 SELECT x % 3 AS j, COUNT(*) AS k FROM visits GROUP BY 1 HAVING k > 3 ORDER BY k
+SELECT x, COUNT(*) AS n FROM visits GROUP BY x
+SELECT k, ward, COUNT(*) AS n, AVG(cost) AS a FROM visits WHERE k >= -3 AND 7.5 > k GROUP BY k, ward
+SELECT x, COUNT(*) AS n FROM visits WHERE x IN (5, 7.0, 200) GROUP BY x
+SELECT age, COUNT(*) AS n FROM people p JOIN visits v ON v.pid = p.pid WHERE age < 30 GROUP BY age
+SELECT day, COUNT(*) AS n, SUM(x) AS s FROM visits GROUP BY day
+SELECT CAST(ts AS DATE) AS d, COUNT(*) AS n FROM visits WHERE ts < TIMESTAMP '2020-03-09 12:00:00' GROUP BY 1
+SELECT CAST(ts AS DATE) AS d, COUNT(*) AS n FROM visits WHERE CAST(ts AS DATE) <> '2020-03-01' GROUP BY 1
+SELECT DATE_TRUNC('week', day) AS d, COUNT(*) AS n FROM visits WHERE day > '2020-04-01' AND day <= '2020-05-10' GROUP BY 1
+SELECT DATE_TRUNC('month', ts) AS d, COUNT(*) AS n FROM visits GROUP BY 1
+SELECT EXTRACT(year FROM day) AS y, EXTRACT(month FROM day) AS m, COUNT(*) AS n FROM visits WHERE day < '2020-05-01' GROUP BY 1, 2
+SELECT WIDTH_BUCKET(x, 10, 60, 5) AS b, COUNT(*) AS n FROM visits GROUP BY 1
+SELECT WIDTH_BUCKET(cost, -2, 2.5, 9) AS b, COUNT(*) AS n FROM visits WHERE cost > 0 GROUP BY 1
+SELECT ROUND(x, -1) AS r, COUNT(*) AS n FROM visits WHERE x BETWEEN 12 AND 33 GROUP BY 1
+SELECT FLOOR(x / 10) * 10 AS f, COUNT(*) AS n FROM visits WHERE x >= 30 GROUP BY 1
+SELECT x % 10 AS m, COUNT(*) AS n FROM visits WHERE x % 10 >= 4 GROUP BY 1
+SELECT x % 10 + 1 AS m, COUNT(*) AS n FROM visits WHERE x % 10 = 4 AND x > 70 GROUP BY 1
+SELECT UPPER(ward) AS w, COUNT(*) AS n FROM visits WHERE ward IN ('n', 's') GROUP BY 1
+SELECT MAX_K AS m, COUNT(*) AS n FROM (SELECT pid, MAX(k) AS MAX_K FROM visits GROUP BY pid) s GROUP BY 1
 """  # noqa: E501
 
 
@@ -221,8 +240,41 @@ def test_what_would_mean_something_else_is_refused(text: str, words: str, engine
         ("x - x % 20", range(0, 80, 20)),
         ("MONTH(day)", range(2, 10)),
         ("CASE WHEN ok THEN 50 ELSE 0 END", [50, 0]),
+        ("k", range(-12, 13)),
+        ("day", [date(2020, 2, 26) + timedelta(days=i) for i in range(200)]),
+        ("CAST(ts AS DATE)", [date(2020, 2, 28) + timedelta(days=i) for i in range(18)]),
+        ("DATE_TRUNC('month', CAST(ts AS DATE))", [date(2020, 2, 1), date(2020, 3, 1)]),
+        ("EXTRACT(year FROM day)", [2020]),
+        ("ROUND(x, -1)", range(0, 90, 10)),
+        ("WIDTH_BUCKET(x, 0, 80, 8)", range(1, 9)),
+        ("WIDTH_BUCKET(x, 10, 60, 5)", range(7)),
+        ("WIDTH_BUCKET(cost / k, 0, 1, 2)", range(4)),
     ],
 )
 def test_public_keys_are_those_that_can_be(key: str, groups: Any) -> None:
     [plan] = plan_text(f"SELECT {key} AS g, COUNT(*) AS n FROM visits GROUP BY 1", DATASET, gaussian=True).plans
+    assert list(plan.keys[0].domain or ()) == list(groups)
+
+
+@pytest.mark.parametrize(
+    ("key", "where", "groups"),
+    [
+        ("x", "x BETWEEN 10 AND 14", range(10, 15)),
+        ("x", "x > 75.5 AND 79 > x", range(76, 79)),
+        ("x", "x IN (3, 5.0, 5.5, 80)", [3, 5]),
+        ("FLOOR(x / 10)", "x >= 30 AND x < 51", range(3, 6)),
+        ("x % 10", "x < 4", range(4)),
+        ("x % 10", "x % 10 > 7", [8, 9]),
+        ("day", "day >= DATE '2020-09-11'", [date(2020, 9, 11), date(2020, 9, 12)]),
+        ("MONTH(day)", "day < DATE '2020-04-01'", [2, 3]),
+        ("CAST(ts AS DATE)", "ts < TIMESTAMP '2020-03-01 00:00:00'", [date(2020, 2, 28), date(2020, 2, 29)]),
+        ("UPPER(ward)", "ward = 'n'", ["N"]),
+        ("WIDTH_BUCKET(x, 10, 60, 5)", "x = 30", [0, 3, 6]),
+        ("x", "x > 75 OR k = 1", range(80)),
+        ("x", "NOT x > 75", range(80)),
+    ],
+)
+def test_a_condition_leaves_the_keys_that_meet_it(key: str, where: str, groups: Any) -> None:
+    text = f"SELECT {key} AS g, COUNT(*) AS n FROM visits WHERE {where} GROUP BY 1"
+    [plan] = plan_text(text, DATASET, gaussian=True).plans
     assert list(plan.keys[0].domain or ()) == list(groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hubbub.relations import limits
+from hubbub.relations import limits, readable
 from hubbub.sql.compiler import fan_out
 from hubbub.sql.compiler.bound_contribution import Bounded
 from hubbub.sql.compiler.query_plan import AggregatePlan, BoundedSum, GroupKey, QuestionPlan
@@ -49,6 +49,14 @@ def _plan_notes(question: Question, keys: tuple[GroupKey, ...], texts: bool) -> 
         notes.append("Totals of several groups are sums of these groups: what is left out of them is in no total.")
     if len(public) < len(keys):
         notes.append("Groups of few people usually do not appear, and some others may be missing by chance.")
+    notes += [_long_key_note(key) for key in keys if key.possible]
     if texts:
         notes.append(f"Of a text the first {limits.TEXT:,} characters are looked at.")
     return (*notes, *dict.fromkeys(fan_out.join_notes(question.source)))
+
+
+def _long_key_note(key: GroupKey) -> str:
+    return (
+        f"The {key.possible:,} values that {key.name} can have are too many to have a row each, so those of many "
+        f"people are chosen. Fewer are listed: WHERE {readable(key.value)} BETWEEN ... AND ..., or a coarser key."
+    )

@@ -33,6 +33,7 @@ class GroupKey:
     name: str
     value: Expr
     domain: tuple[Value, ...] | None
+    possible: int = 0  # values that it can have, if they are known but too many to be listed
 
 
 def number_of_groups(keys: Sequence[GroupKey]) -> int | None:
