@@ -236,7 +236,10 @@ def _aggregate(draw: st.DrawFn, source: Source) -> str:
         f"QUANTILE_CONT({number}, 0.9)",
         f"MAX({number})",
         f"SUM(CASE WHEN {number} > 1 THEN {number} ELSE 0 END)",
+        f"SUM(CASE WHEN {number} > 1 THEN 1 ELSE 0 END)",
+        f"COUNT(CASE WHEN {number} > 1 THEN NULL ELSE {key} END)",
         *([f"COUNT(DISTINCT {source.person})"] * 2 if source.person else []),
+        *([f"COUNT(DISTINCT CASE WHEN {number} > 1 THEN {source.person} END)"] if source.person else []),
     ]
     told = draw(st.sampled_from(kinds))
     if source.conditions and draw(st.integers(0, 3)) == 0:
