@@ -195,6 +195,14 @@ SELECT SUM(CASE WHEN ok THEN 1 ELSE 0 END) AS n, SUM(CASE WHEN k > 3 THEN 1 END)
 SELECT COUNT(CASE WHEN ok THEN 1 ELSE 0 END) AS n, SUM(CASE WHEN ok THEN k ELSE 0 END) AS m, SUM(CASE WHEN ok THEN 1.0 END) AS o FROM visits
 SELECT SUM(s) AS n FROM (SELECT pid, SUM(CASE WHEN ok AND k > 11 THEN 1 END) AS s FROM visits GROUP BY pid) t WHERE s IS NOT NULL
 SELECT COUNT(DISTINCT CASE WHEN v.k > 3 THEN q.pid END) AS n FROM visits v LEFT JOIN people q ON q.pid = v.pid AND q.age > 30
+SELECT SUM(x) AS n FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY x, vid) AS r FROM visits) s WHERE r BETWEEN 2 AND 3
+SELECT COUNT(*) AS n FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid, ward ORDER BY x) AS r FROM visits) s WHERE r = 1
+SELECT SUM(x) AS n FROM (SELECT * FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY x, vid) AS r FROM visits) s) t WHERE 3 > r
+SELECT SUM(q.age) AS n FROM (SELECT pid, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts) AS r FROM visits) s JOIN people q ON q.pid = s.pid WHERE s.r IN (1, 4)
+SELECT COUNT(*) AS n FROM (SELECT v.pid, w.r FROM visits v JOIN (SELECT pid, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts) AS r FROM visits) w ON w.pid = v.pid) s WHERE r = 1
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT pid FROM visits) s
+SELECT ok, COUNT(*) AS n FROM (SELECT DISTINCT pid, ward, ok FROM visits) s GROUP BY ok
+SELECT SUM(n) AS n FROM (SELECT pid, SUM(x) AS n FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY x DESC, vid) AS r FROM visits) s WHERE r <= 2 GROUP BY pid) t
 SELECT MAX_K AS m, COUNT(*) AS n FROM (SELECT pid, MAX(k) AS MAX_K FROM visits GROUP BY pid) s GROUP BY 1
 """  # noqa: E501
 
@@ -263,6 +271,34 @@ def test_what_would_mean_something_else_is_refused(text: str, words: str, engine
 def test_public_keys_are_those_that_can_be(key: str, groups: Any) -> None:
     [plan] = plan_text(f"SELECT {key} AS g, COUNT(*) AS n FROM visits GROUP BY 1", DATASET, gaussian=True).plans
     assert list(plan.keys[0].domain or ()) == list(groups)
+
+
+@pytest.mark.parametrize(
+    ("number", "where", "most"),
+    [
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r = 1", 1),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r <= 3", 3),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r < 3 AND r > 1", 1),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r IN (1, 2, 7)", 3),
+        ("ROW_NUMBER() OVER (PARTITION BY pid, ok ORDER BY ts)", "r = 1", 3),
+        ("ROW_NUMBER() OVER (PARTITION BY pid, txt || ward ORDER BY ts)", "r = 1", 1000),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r > 1", 1000),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r = 1 OR r = 2", 1000),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r < 1", 1),
+        ("RANK() OVER (PARTITION BY pid ORDER BY ts)", "r = 1", 1000),
+    ],
+)
+def test_a_condition_on_row_numbers_lowers_the_cap(number: str, where: str, most: int) -> None:
+    text = f"SELECT COUNT(*) AS n FROM (SELECT pid, {number} AS r FROM visits) s WHERE {where}"
+    [plan] = plan_text(text, DATASET, gaussian=True).plans
+    assert plan.bounding.rows == most == plan.moved[0].l1
+
+
+@pytest.mark.parametrize(("columns", "most"), [("pid", 1), ("pid, ward", 4), ("ward, ok", 12), ("pid, cost", 1000)])
+def test_distinct_rows_of_few_values_lower_the_cap(columns: str, most: int) -> None:
+    text = f"SELECT COUNT(*) AS n FROM (SELECT DISTINCT {columns} FROM visits) s"
+    [plan] = plan_text(text, DATASET, gaussian=True).plans
+    assert plan.bounding.rows == most == plan.moved[0].l1
 
 
 @pytest.mark.parametrize(

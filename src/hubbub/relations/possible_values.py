@@ -116,12 +116,13 @@ def _restrict(facts: ValueFacts, comparison: _Comparison) -> ValueFacts:
     if facts.values is not None:
         wanted = {_comparable(option) for option in comparison.options}
         facts = replace(facts, values=tuple(each for each in facts.values if _comparable(each) in wanted))
-    elif len(known) == len(places) and (grid := _grid(facts)) is not None:
+    if not known or len(known) != len(places):
+        return facts
+    facts = _restrict_range(_restrict_range(facts, "ge", min(known)), "le", max(known))
+    if facts.values is None and (grid := _grid(facts)) is not None:
         listed = sorted({int(place) for place in known if place.denominator == 1 and int(place) in grid})
         as_date = facts.kind is Kind.DATE
         facts = replace(facts, values=tuple(date_at(Fraction(each)) if as_date else each for each in listed))
-    if known and len(known) == len(places):
-        facts = _restrict_range(_restrict_range(facts, "ge", min(known)), "le", max(known))
     return facts
 
 

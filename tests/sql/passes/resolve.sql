@@ -975,7 +975,7 @@ SELECT COUNT(*) AS n FROM (SELECT DISTINCT patient_id, ward FROM visits) AS q
 --   patient_id = t0.patient_id: integer, the person, step 1
 --   ward = t0.ward: text, 3 values ('north', 'south', 'east')
 -- output n = aggregate(count)
--- rows of one person: 50
+-- rows of one person: 4
 
 -- name: EXISTS
 SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > 100)
@@ -1018,7 +1018,7 @@ SELECT AVG(cost) AS first FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY pat
 --   r = window(t0.patient_id, t0.day, row_number by person of t0): integer, [0, ?], step 1
 -- where eq(t1.r, 1)
 -- output first = aggregate(t1.cost, avg)
--- rows of one person: 50
+-- rows of one person: 1
 
 -- name: LAG and running sums per person
 SELECT AVG(CLIP(cost - before, -100, 100)) AS a, AVG(CLIP(so_far, 0, 1000)) AS b FROM (SELECT cost, LAG(cost) OVER (PARTITION BY patient_id ORDER BY day) AS before, SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS so_far FROM visits) AS q
@@ -1293,7 +1293,7 @@ SELECT COUNT(*) AS n FROM (SELECT DISTINCT ward FROM answers) AS q
 --   from answers as t0
 --   ward = t0.ward: text, 3 values ('north', 'south', 'east')
 -- output n = aggregate(count)
--- rows of one person: not known
+-- rows of one person: 4
 
 -- name: rows with a public table
 -- with: survey

@@ -14,6 +14,7 @@ from hubbub.sql.compiler.fan_out import bound_items
 from hubbub.sql.compiler.group_keys import group_keys
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Scan, Subquery
+from hubbub.sql.compiler.row_limits import distinct_rows, rows_left
 from hubbub.sql.compiler.semi_joins import ConditionQuery, type_exists, type_membership
 from hubbub.sql.compiler.syntax.scopes import (
     ColumnName,
@@ -108,6 +109,7 @@ def _question_rows(scope: SelectScope, context: _Context) -> PersonRows:
     parts = [part for part in (*clauses, *tree.expressions) if part is not None]
     references = _refer_to_rows(parts, scope, _Around().inside(items), context)
     where = type_condition(tree.args.get("where"), references, context.text)
+    cap = _cap_under(where, scope, items, cap, context)
     names = tuple(output.name for output in scope.outputs)
     return PersonRows(tree=tree, items=items, where=where, cap=cap, names=names, references=references)
 
@@ -132,6 +134,7 @@ def _bind_subquery(scope: SelectScope, context: _Context) -> Subquery:
     references = _refer_to_rows(parts, scope, _Around().inside(items), context)
     where = type_condition(tree.args.get("where"), references, context.text)
     private = any(item.rows.private for item in items)
+    cap = _cap_under(where, scope, items, cap, context)
     rows = Subquery(source=items, fields=(), where=where, private=private, cap=cap)
     if has_aggregates(tree):
         return _per_person(tree, scope, rows, references, context.text)
@@ -156,7 +159,9 @@ def _bind_selection(
     distinct = tree.args.get("distinct")
     if distinct is not None and distinct.expressions:
         raise text.refusal(NotAllowed, tree, "DISTINCT goes over all columns here.")
-    return replace(rows, fields=fields, distinct=distinct is not None)
+    if distinct is None:
+        return replace(rows, fields=fields)
+    return replace(rows, fields=fields, distinct=True, cap=distinct_rows(fields, rows.cap) if rows.private else None)
 
 
 def _per_person(
@@ -212,6 +217,23 @@ def _bind_from(scope: SelectScope, around: _Around, context: _Context) -> tuple[
         cap = _check_join(join, items, replace(item, how=how, on=on), cap, context)
         items = (*items, replace(item, how=how, on=on))
     return bound_items(items, context.dataset), cap
+
+
+def _cap_under(
+    where: Expr | None, scope: SelectScope, items: tuple[Item, ...], cap: int | None, context: _Context
+) -> int | None:
+    """The cap of the joined items, where a condition on their numbers leaves fewer rows of some."""
+    left = [rows_left(item, where) for item in items]
+    if left == [item.rows.cap for item in items]:
+        return cap
+    fewer = [
+        replace(item, rows=replace(item.rows, cap=most)) if isinstance(item.rows, Subquery) else item
+        for item, most in zip(items, left, strict=True)
+    ]
+    most = fewer[0].rows.cap
+    for place, join in enumerate(scope.tree.args.get("joins") or [], start=1):
+        most = _check_join(join, tuple(fewer[:place]), fewer[place], most, context)
+    return most
 
 
 def _bind_item(named: ScopeItem, context: _Context) -> Item:
