@@ -174,7 +174,23 @@ _NAMED = (
         "WITH per AS (SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid HAVING COUNT(*) > 1) ",
     ),
 )
-SOURCES = (*_JOINS, _PEOPLE, _ITEMS, *_PER_PERSON, *_NAMED)
+_UNMATCHED = (
+    Source(
+        "people q LEFT JOIN visits z ON z.pid = q.pid AND z.k > 1",
+        "q.pid",
+        ("q.age", "q.age * 2"),
+        ("q.sex", "q.region"),
+        ("z.pid IS NULL", "z.pid IS NULL AND q.age > 1"),
+    ),
+    Source(
+        "visits v LEFT JOIN items z ON z.vid = v.vid",
+        "v.pid",
+        _COST,
+        _KEYS,
+        ("z.vid IS NULL", "(z.vid IS NULL AND v.k > 0)"),
+    ),
+)
+SOURCES = (*_JOINS, *_UNMATCHED, _PEOPLE, _ITEMS, *_PER_PERSON, *_NAMED)
 ROW_SOURCES = (
     Source("visits v", "", _COST, _KEYS, tuple(c for c in _WHERE if "SELECT" not in c)),
     _PEOPLE,

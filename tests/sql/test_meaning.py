@@ -203,6 +203,20 @@ SELECT COUNT(*) AS n FROM (SELECT v.pid, w.r FROM visits v JOIN (SELECT pid, ROW
 SELECT COUNT(*) AS n FROM (SELECT DISTINCT pid FROM visits) s
 SELECT ok, COUNT(*) AS n FROM (SELECT DISTINCT pid, ward, ok FROM visits) s GROUP BY ok
 SELECT SUM(n) AS n FROM (SELECT pid, SUM(x) AS n FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY x DESC, vid) AS r FROM visits) s WHERE r <= 2 GROUP BY pid) t
+SELECT COUNT(*) AS n, SUM(v.x) AS s FROM visits v LEFT JOIN items i ON i.vid = v.vid AND i.n > 4 WHERE i.vid IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.k > p.age - 20 WHERE v.pid IS NULL AND p.age < 60
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.k = 3 WHERE v.k IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.x > 30 WHERE v.k IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v USING (pid) WHERE v.pid IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN (SELECT pid FROM visits WHERE k > 8) s ON s.pid = p.pid WHERE (s.pid IS NULL)
+SELECT v.ward, COUNT(*) AS n FROM visits v LEFT JOIN wards w ON w.ward = v.ward AND w.beds > 4 WHERE w.ward IS NULL GROUP BY v.ward
+SELECT COUNT(*) AS n FROM visits v LEFT JOIN items i ON i.vid = v.vid AND i.n = 6 JOIN people p ON p.pid = v.pid WHERE i.vid IS NULL AND p.sex IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.k > 9 LEFT JOIN visits w ON w.pid = p.pid AND w.k < -9 WHERE v.pid IS NULL AND w.pid IS NULL
+SELECT SUM(n) AS s FROM (SELECT v.pid, COUNT(*) AS n FROM visits v LEFT JOIN items i ON i.vid = v.vid AND i.n > 2 WHERE i.vid IS NULL GROUP BY v.pid) t
+SELECT COUNT(i.n) AS n, COUNT(*) AS m FROM visits v LEFT JOIN items i ON i.vid = v.vid WHERE i.vid IS NULL
+SELECT COUNT(*) AS n FROM people p WHERE p.pid NOT IN (SELECT v.pid FROM visits v WHERE v.k > 9)
+SELECT COUNT(*) AS n FROM visits v WHERE v.k NOT IN (SELECT z.k FROM visits z WHERE z.pid = v.pid AND z.x > 40)
+SELECT COUNT(*) AS n FROM visits v WHERE v.k NOT IN (SELECT z.k FROM visits z WHERE z.pid = v.pid AND z.k IS NOT NULL AND z.vid < v.vid)
 SELECT MAX_K AS m, COUNT(*) AS n FROM (SELECT pid, MAX(k) AS MAX_K FROM visits GROUP BY pid) s GROUP BY 1
 """  # noqa: E501
 
@@ -291,6 +305,24 @@ def test_public_keys_are_those_that_can_be(key: str, groups: Any) -> None:
 def test_a_condition_on_row_numbers_lowers_the_cap(number: str, where: str, most: int) -> None:
     text = f"SELECT COUNT(*) AS n FROM (SELECT pid, {number} AS r FROM visits) s WHERE {where}"
     [plan] = plan_text(text, DATASET, gaussian=True).plans
+    assert plan.bounding.rows == most == plan.moved[0].l1
+
+
+@pytest.mark.parametrize(
+    ("rows", "most"),
+    [
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL", 1),
+        ("people p LEFT JOIN visits v USING (pid) WHERE p.sex = 'f' AND v.pid IS NULL", 1),
+        ("people p WHERE p.pid NOT IN (SELECT v.pid FROM visits v)", 1),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.k IS NULL", 1000),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL OR p.sex = 'f'", 1000),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL AND v.x > 3", 1000),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL GROUP BY v.ward", 1000),
+        ("people p JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL", 1000),
+    ],
+)
+def test_rows_without_a_partner_have_the_cap_of_their_own_table(rows: str, most: int) -> None:
+    [plan] = plan_text(f"SELECT COUNT(*) AS n FROM {rows}", DATASET, gaussian=True).plans
     assert plan.bounding.rows == most == plan.moved[0].l1
 
 

@@ -1371,3 +1371,31 @@ SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY town ORDER BY age) AS r F
 --   Until noise is added, a row may depend on one person's data alone.
 --   PARTITION BY the person.
 --   docs: errors/P807
+
+-- section: Joins and subqueries
+-- name: LEFT JOIN without a partner
+SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id AND v.urgent WHERE v.patient_id IS NULL
+-- expected:
+-- from patients as t0
+-- where not(exists(rows of t1 of the person of t0 where and(eq(t1.patient_id, t0.patient_id), t1.urgent)))
+-- output n = aggregate(count)
+-- rows of one person: 1
+
+-- name: LEFT JOIN without a partner, of which more is asked
+SELECT COUNT(v.cost) AS n FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id WHERE v.patient_id IS NULL
+-- expected:
+-- from patients as t0
+-- left join visits as t1 on eq(t1.patient_id, t0.patient_id)
+-- where isnull(t1.patient_id)
+-- output n = aggregate(t1.cost, count)
+-- rows of one person: 50
+
+-- name: LEFT JOIN without a partner, of others' rows
+SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.ward = p.town WHERE v.ward IS NULL
+-- expected:
+-- MixesPeople [P807]: two tables about people are joined without the person. At line 1, column 48:
+--     SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.ward = p.town WHERE v.ward IS NULL
+--                                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Until noise is added, a row may depend on one person's data alone.
+--   Join and group by the declared person, and aggregate over people outside.
+--   docs: errors/P807
