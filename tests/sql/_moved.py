@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+from hubbub.sql.compiler.disjoint_measures import joint_movement
 from hubbub.sql.compiler.query_plan import QuestionPlan, SumKind
 from hubbub.sql.noise_allocation import keys_per_unit
 from hubbub.terms import Neighbours
@@ -22,9 +24,25 @@ def distances(plan: QuestionPlan, one: Read, other: Read, neighbours: Neighbours
     for i, (before, after) in enumerate(zip(one.curves, other.curves, strict=True)):
         if (l1 := sum(map(abs, difference(before, after)))) > sides * plan.curve_rows:
             too_far.append(f"curve {i}: L1 {l1}, and {sides} times {plan.curve_rows} was said")
+    too_far += moved_together(plan, one, other)
     if not plan.public_keys:
         too_far += keys_moved(plan, one, other, sides)
     return too_far
+
+
+def moved_together(plan: QuestionPlan, one: Read, other: Read) -> list[str]:
+    """Whether all measures together moved further than is said, each as a part of how far it can move alone."""
+    scales = [Fraction(max(1, moved.l1)) for moved in plan.moved]
+    l1 = l2_squared = Fraction(0)
+    for scale, before, after in zip(scales, one.measures, other.measures, strict=True):
+        parts = difference(before, after)
+        l1 += sum(map(abs, parts)) / scale
+        l2_squared += sum(part * part for part in parts) / scale**2
+    most_l1, most_l2_squared = joint_movement(plan.moved, plan.disjoint, scales)
+    if l1 <= most_l1 and l2_squared <= most_l2_squared:
+        return []
+    together = f"L1 {float(l1):g} of {float(most_l1):g}, L2^2 {float(l2_squared):g} of {float(most_l2_squared):g}"
+    return [f"together ({plan.disjoint}): {together} was said"]
 
 
 def keys_moved(plan: QuestionPlan, one: Read, other: Read, sides: int) -> list[str]:

@@ -220,6 +220,7 @@ def asked(draw: st.DrawFn, *, by_row: bool = False) -> Asked:
     keys = draw(st.one_of(st.just([]), st.just([source.keys[0]]), several))
     totals = not by_row and draw(st.integers(0, 4)) == 0
     told = [draw(_sum(source) if totals else _aggregate(source)) for _ in range(draw(st.integers(1, 3)))]
+    told += draw(_apart(source)) if not totals and draw(st.integers(0, 2)) == 0 else []
     wanted = [f"{key} AS key_{i}" for i, key in enumerate(keys)] + [
         f"{part} AS told_{i}" for i, part in enumerate(told)
     ]
@@ -229,6 +230,25 @@ def asked(draw: st.DrawFn, *, by_row: bool = False) -> Asked:
     text += f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     most = Fraction(draw(st.integers(1, 12)))
     return Asked(text, draw(st.integers(0, 3)) > 0, {"told_0": most} if totals else None)
+
+
+@st.composite
+def _apart(draw: st.DrawFn, source: Source) -> list[str]:
+    """Aggregates of rows that exclude each other."""
+    number, of = draw(st.sampled_from(source.numbers)), draw(st.sampled_from(source.numbers))
+    apart = draw(
+        st.sampled_from(
+            (
+                (f"{number} < 2", f"{number} >= 2"),
+                (f"{number} = 1", f"{number} IN (2, 3)", f"{number} > 4", f"{number} IS NULL"),
+                (f"{number} > 1", f"NOT {number} > 1"),
+                (f"{number} BETWEEN 0 AND 1", f"{number} > 1 AND {number} < 3"),
+            )
+        )
+    )
+    forms = ("COUNT(*) FILTER (WHERE {})", f"SUM({of}) FILTER (WHERE {{}})", f"AVG({of}) FILTER (WHERE {{}})")
+    forms += (f"COUNT(DISTINCT {of}) FILTER (WHERE {{}})", f"SUM(CASE WHEN {{}} THEN {of} ELSE 0 END)")
+    return [draw(st.sampled_from(forms)).format(condition) for condition in apart]
 
 
 @st.composite

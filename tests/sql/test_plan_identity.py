@@ -28,6 +28,7 @@ from hubbub.sql.compiler.query_plan import (
     BoundedSum,
     Bounding,
     Clamped,
+    DisjointMeasures,
     GroupKey,
     Moved,
     PlannedColumn,
@@ -185,7 +186,7 @@ DECIDES: dict[type, str] = {
 }
 LEFT_OUT: dict[type, str] = {
     # noise, and what is done with noisy numbers, but for the quantiles that are read (Reading)
-    QuestionPlan: "moved curve_rows weights outputs having order limit offset levels notes clamped",
+    QuestionPlan: "moved curve_rows weights outputs having order limit offset levels notes clamped disjoint",
     GroupKey: "name possible",
     BoundedSum: "name",
     QuantileCurve: "name",
@@ -193,6 +194,7 @@ LEFT_OUT: dict[type, str] = {
     PlannedColumn: "name value about notes",
     Ordering: "value descending nulls_first",
     Clamped: "name beyond all",
+    DisjointMeasures: "measures spread",
     AggregateReading: "measures centre lower upper root sample",
     Subquery: "cap",
     Table: "source max_rows_per_unit rows why",

@@ -187,6 +187,9 @@ def _bounds(plan: QuestionPlan) -> Iterator[str]:
     for measure, moved in zip(plan.measures, plan.moved, strict=True):
         low, high = measure.interval
         yield f"{measure.name} [{low}, {high}]: L1 {moved.l1}, L2 squared {moved.l2_squared}"
+    for group in plan.disjoint:
+        names = ", ".join(f"m{index}" for index in group.measures)
+        yield f"one row moves one of {names}{' (twice as far together)' if group.spread == 2 else ''}"
     if plan.curves:
         yield f"rows of one unit on a curve: {plan.curve_rows}"
 

@@ -19,15 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.schema import Dataset
+from hubbub.sql.compiler.disjoint_measures import find_disjoint
 from hubbub.sql.compiler.query_plan import (
     AggregatePlan,
     BoundedSum,
     Bounding,
     BoundingShape,
+    DisjointMeasures,
     GroupKey,
     How,
     Moved,
@@ -47,6 +49,7 @@ class Bounded:
     bounding: Bounding
     moved: tuple[Moved, ...]
     curve_rows: int
+    disjoint: tuple[DisjointMeasures, ...] = ()
 
 
 def bound_contribution(
@@ -75,7 +78,8 @@ def bound_contribution(
             why="A person's totals are clipped over public groups, of COUNT and SUM, where people are protected.",
             fix="Leave totals out, or ask for the COUNT or SUM by itself, by public keys.",
         )
-    return bounded
+    disjoint = find_disjoint(plan.measures, bounded.bounding, many=plan.number, neighbours=dataset.neighbours)
+    return replace(bounded, disjoint=disjoint)
 
 
 def _bounding_options(

@@ -124,6 +124,14 @@ class Moved:
         return math.sqrt(self.l2_squared)
 
 
+@dataclass(frozen=True, slots=True)
+class DisjointMeasures:
+    """Measures of which one row moves one alone; together they move ``spread`` times as far as the furthest at most."""
+
+    measures: tuple[int, ...]
+    spread: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounding:
     """The shape and its numbers."""
@@ -248,6 +256,7 @@ class QuestionPlan:
     levels: tuple[tuple[int, ...], ...]
     notes: tuple[str, ...]
     clamped: tuple[Clamped, ...] = ()  # asked for, and paid for
+    disjoint: tuple[DisjointMeasures, ...] = ()  # whose rows exclude each other
 
     @property
     def public_keys(self) -> bool:
