@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from hubbub.sql.compiler.disjoint_measures import joint_movement
 from hubbub.sql.compiler.query_plan import QuestionPlan, SumKind
+from hubbub.sql.compiler.rewrites.disjoint_measures import joint_movement
 from hubbub.sql.noise_allocation import keys_per_unit
 from hubbub.terms import Neighbours
 from tests.sql._exact import Read

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from hubbub.engines import DuckDB
-from hubbub.sql.compiler.disjoint_measures import joint_movement
 from hubbub.sql.compiler.query_plan import DisjointMeasures, Moved, QuestionPlan
+from hubbub.sql.compiler.rewrites.disjoint_measures import joint_movement
 from hubbub.sql.quote import plan_text
 from hubbub.terms import HubbubError, Neighbours
 from tests.sql._exact import read_exactly

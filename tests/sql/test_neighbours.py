@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hubbub.engines import DuckDB, InDatabase
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import quote
-from hubbub.sql.compiler import disjoint_measures
 from hubbub.sql.compiler.lower_plan import EngineStatement
 from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.compiler.rewrites import disjoint_measures
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import Budget, Neighbours, OutOfRange, QueryError
 from tests.sql._databases import Database, Pair, dataset_of, pairs

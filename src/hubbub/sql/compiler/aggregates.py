@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from hubbub.relations import DOUBLE, INTEGER, Expr, ValueFacts, readable
 from hubbub.schema import Kind
-from hubbub.sql.compiler.conditional_aggregates import as_filtered
 from hubbub.sql.compiler.person_links import aggregate_facts
 from hubbub.sql.compiler.question import Aggregated, Field
+from hubbub.sql.compiler.rewrites.conditional_aggregates import as_filtered
 from hubbub.sql.compiler.syntax.functions import AGGREGATES
 from hubbub.sql.compiler.syntax.literals import exact_number
 from hubbub.sql.compiler.syntax.scopes import NoColumn

@@ -10,12 +10,12 @@ from sqlglot import exp
 from hubbub.relations import Expr, build, column, is_direct, renamed
 from hubbub.schema import Dataset, Kind, Table
 from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_person
-from hubbub.sql.compiler.anti_joins import find_anti_joins
 from hubbub.sql.compiler.fan_out import bound_items
 from hubbub.sql.compiler.group_keys import group_keys
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Scan, Subquery
-from hubbub.sql.compiler.row_limits import distinct_rows, rows_left
+from hubbub.sql.compiler.rewrites.anti_joins import find_anti_joins
+from hubbub.sql.compiler.rewrites.row_limits import distinct_rows, rows_left
 from hubbub.sql.compiler.semi_joins import ConditionQuery, type_exists, type_membership
 from hubbub.sql.compiler.syntax.scopes import (
     ColumnName,

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.disjoint_measures import find_disjoint
 from hubbub.sql.compiler.query_plan import (
     AggregatePlan,
     BoundedSum,
@@ -36,6 +35,7 @@ from hubbub.sql.compiler.query_plan import (
     PlannedColumn,
     SumKind,
 )
+from hubbub.sql.compiler.rewrites.disjoint_measures import find_disjoint
 from hubbub.terms import Neighbours, NotAllowed, OutOfRange, Unbounded, UnknownName
 
 LARGEST_TOTAL = 1 << 50  # steps of a person's total: squares over a million keys stay below 2^127

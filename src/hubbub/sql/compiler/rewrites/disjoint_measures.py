@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hubbub.relations import Expr, build
-from hubbub.sql.compiler.exclusive_conditions import case_condition, exclude_each_other
 from hubbub.sql.compiler.query_plan import (
     BoundedSum,
     Bounding,
@@ -19,6 +18,7 @@ from hubbub.sql.compiler.query_plan import (
     Moved,
     SumKind,
 )
+from hubbub.sql.compiler.rewrites.exclusive_conditions import case_condition, exclude_each_other
 from hubbub.terms import Neighbours
 
 _SHAPES_OF_ROWS = (BoundingShape.ROW, BoundingShape.ROWS, BoundingShape.KEYS)
