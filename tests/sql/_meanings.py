@@ -23,7 +23,9 @@ FROM (SELECT i, CAST(hash(i) % 100003 AS BIGINT) AS a, CAST(hash(-i) % 100019 AS
   CAST(hash(i + 1000) % 100043 AS BIGINT) AS c FROM range(0, 160) r(i));
 CREATE TABLE items AS SELECT CASE WHEN i % 11 > 0 THEN i // 2 END AS vid, i % 7 AS n, ['x', 'y'][1 + i % 2] AS kind
 FROM range(0, 300) r(i);
-CREATE MACRO clip(v, low, high) AS CASE WHEN v IS NOT NULL THEN least(greatest(v, low), high) END
+CREATE MACRO clip(v, low, high) AS CASE WHEN v IS NOT NULL THEN least(greatest(v, low), high) END;
+CREATE MACRO width_bucket(v, low, high, n) AS CASE WHEN v < low THEN 0 WHEN v >= high THEN n + 1
+  WHEN v IS NOT NULL THEN CAST(floor((v - low) / ((high - low) / n)) AS BIGINT) + 1 END
 """
 _CAP = 1_000  # binds nobody
 

@@ -174,7 +174,23 @@ _NAMED = (
         "WITH per AS (SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid HAVING COUNT(*) > 1) ",
     ),
 )
-SOURCES = (*_JOINS, _PEOPLE, _ITEMS, *_PER_PERSON, *_NAMED)
+_UNMATCHED = (
+    Source(
+        "people q LEFT JOIN visits z ON z.pid = q.pid AND z.k > 1",
+        "q.pid",
+        ("q.age", "q.age * 2"),
+        ("q.sex", "q.region"),
+        ("z.pid IS NULL", "z.pid IS NULL AND q.age > 1"),
+    ),
+    Source(
+        "visits v LEFT JOIN items z ON z.vid = v.vid",
+        "v.pid",
+        _COST,
+        _KEYS,
+        ("z.vid IS NULL", "(z.vid IS NULL AND v.k > 0)"),
+    ),
+)
+SOURCES = (*_JOINS, *_UNMATCHED, _PEOPLE, _ITEMS, *_PER_PERSON, *_NAMED)
 ROW_SOURCES = (
     Source("visits v", "", _COST, _KEYS, tuple(c for c in _WHERE if "SELECT" not in c)),
     _PEOPLE,
@@ -204,6 +220,7 @@ def asked(draw: st.DrawFn, *, by_row: bool = False) -> Asked:
     keys = draw(st.one_of(st.just([]), st.just([source.keys[0]]), several))
     totals = not by_row and draw(st.integers(0, 4)) == 0
     told = [draw(_sum(source) if totals else _aggregate(source)) for _ in range(draw(st.integers(1, 3)))]
+    told += draw(_apart(source)) if not totals and draw(st.integers(0, 2)) == 0 else []
     wanted = [f"{key} AS key_{i}" for i, key in enumerate(keys)] + [
         f"{part} AS told_{i}" for i, part in enumerate(told)
     ]
@@ -213,6 +230,25 @@ def asked(draw: st.DrawFn, *, by_row: bool = False) -> Asked:
     text += f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
     most = Fraction(draw(st.integers(1, 12)))
     return Asked(text, draw(st.integers(0, 3)) > 0, {"told_0": most} if totals else None)
+
+
+@st.composite
+def _apart(draw: st.DrawFn, source: Source) -> list[str]:
+    """Aggregates of rows that exclude each other."""
+    number, of = draw(st.sampled_from(source.numbers)), draw(st.sampled_from(source.numbers))
+    apart = draw(
+        st.sampled_from(
+            (
+                (f"{number} < 2", f"{number} >= 2"),
+                (f"{number} = 1", f"{number} IN (2, 3)", f"{number} > 4", f"{number} IS NULL"),
+                (f"{number} > 1", f"NOT {number} > 1"),
+                (f"{number} BETWEEN 0 AND 1", f"{number} > 1 AND {number} < 3"),
+            )
+        )
+    )
+    forms = ("COUNT(*) FILTER (WHERE {})", f"SUM({of}) FILTER (WHERE {{}})", f"AVG({of}) FILTER (WHERE {{}})")
+    forms += (f"COUNT(DISTINCT {of}) FILTER (WHERE {{}})", f"SUM(CASE WHEN {{}} THEN {of} ELSE 0 END)")
+    return [draw(st.sampled_from(forms)).format(condition) for condition in apart]
 
 
 @st.composite
@@ -236,7 +272,10 @@ def _aggregate(draw: st.DrawFn, source: Source) -> str:
         f"QUANTILE_CONT({number}, 0.9)",
         f"MAX({number})",
         f"SUM(CASE WHEN {number} > 1 THEN {number} ELSE 0 END)",
+        f"SUM(CASE WHEN {number} > 1 THEN 1 ELSE 0 END)",
+        f"COUNT(CASE WHEN {number} > 1 THEN NULL ELSE {key} END)",
         *([f"COUNT(DISTINCT {source.person})"] * 2 if source.person else []),
+        *([f"COUNT(DISTINCT CASE WHEN {number} > 1 THEN {source.person} END)"] if source.person else []),
     ]
     told = draw(st.sampled_from(kinds))
     if source.conditions and draw(st.integers(0, 3)) == 0:

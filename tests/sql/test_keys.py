@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hubbub.engines import DuckDB, InDatabase
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import connect
 from hubbub.sql.quote import plan_text
-from hubbub.terms import Budget, OutOfRange
+from hubbub.terms import Budget, OutOfRange, TooLarge
 from tests.sql._exact import read_exactly
 
 
@@ -109,3 +110,53 @@ def test_declared_keys_are_written_as_the_collation_has_them(tmp_path: Path) -> 
     with connect(tmp_path / "t.duckdb", keys={"x": ["gout"]}, ledger=tmp_path / "l", **facts) as db:  # type: ignore[arg-type]
         [number] = db.sql("SELECT x, COUNT(*) AS n FROM t GROUP BY x", epsilon=8)["n"].values
         assert math.isclose(number, 2, abs_tol=4)
+
+
+# ---------------------------------------------------------------- bounds that make keys public
+
+
+def _bounded_years(folder: Path, *, lower: int, upper: int) -> tuple[DuckDB, Dataset]:
+    file = folder / "t.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE TABLE t (p BIGINT, x BIGINT)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", enumerate([1899, 1900, 1902, 1902, 1903, None]))
+    years = Column(name="x", kind=Kind.INTEGER, lower=Fraction(lower), upper=Fraction(upper))
+    columns = (Column(name="p", kind=Kind.INTEGER), years)
+    table = Table(name="t", source="", columns=columns, link=PersonLink("p"), max_rows_per_unit=3)
+    dataset = Dataset(name="d", population="d", unit="t.p", budget=Budget(1, 1e-6), tables=(table,))
+    return DuckDB({"t": InDatabase(str(file), "t")}, threads=1), dataset
+
+
+def test_whole_numbers_between_bounds_are_keys_and_others_are_left_out(tmp_path: Path) -> None:
+    engine, dataset = _bounded_years(tmp_path, lower=1900, upper=1902)
+    planned = plan_text("SELECT x, COUNT(*) AS n FROM t GROUP BY x", dataset, gaussian=False)
+    [read], [plan] = read_exactly(engine, planned), planned.plans
+    assert plan.keys[0].domain == (1900, 1901, 1902)
+    assert {key: n for key, n in read.measures[0].items() if n} == {"(1900,)": 1, "(1902,)": 2}
+    assert "Rows with no x, or one outside the public values, are left out." in plan.notes
+    engine.close()
+
+
+def test_keys_of_long_grids_are_chosen_where_that_is_possible(tmp_path: Path) -> None:
+    engine, dataset = _bounded_years(tmp_path, lower=0, upper=20_000)
+    engine.close()
+    text = "SELECT x, COUNT(*) AS n FROM t GROUP BY x"
+    [chosen] = plan_text(text, dataset, gaussian=True).plans
+    assert chosen.keys[0].domain is None
+    assert any("The 20,001 values that x can have" in note for note in chosen.notes)
+    [listed] = plan_text(text, dataset, gaussian=False).plans
+    assert len(listed.keys[0].domain or ()) == 20_001
+    [narrow] = plan_text(
+        f"{text.replace('GROUP', 'WHERE x BETWEEN 1900 AND 1950 GROUP')}", dataset, gaussian=True
+    ).plans
+    assert len(narrow.keys[0].domain or ()) == 51
+
+
+def test_keys_of_two_grids_are_chosen_where_their_pairs_are_too_many(tmp_path: Path) -> None:
+    engine, dataset = _bounded_years(tmp_path, lower=0, upper=5_000)
+    engine.close()
+    text = "SELECT x, z, COUNT(*) AS n FROM (SELECT a.p, a.x, b.x AS z FROM t a JOIN t b ON a.p = b.p) GROUP BY x, z"
+    [plan] = plan_text(text, dataset, gaussian=True).plans
+    assert [key.domain for key in plan.keys] == [None, None]
+    with pytest.raises(TooLarge, match="25,010,001 rows"):
+        plan_text(text, dataset, gaussian=False)

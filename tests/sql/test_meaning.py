@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -168,6 +169,55 @@ SELECT COUNT(*) AS n FROM visits WHERE TRY_CAST(x * 5 AS TINYINT) IS NULL
 SELECT COUNT(*) AS n FROM visits WHERE ts >= DATE '2020-03-01 23:00'
 SELECT -x AS x, COUNT(*) AS n FROM visits v GROUP BY v.x HAVING x > 70 ORDER BY x + 0
 SELECT x % 3 AS j, COUNT(*) AS k FROM visits GROUP BY 1 HAVING k > 3 ORDER BY k
+SELECT x, COUNT(*) AS n FROM visits GROUP BY x
+SELECT k, ward, COUNT(*) AS n, AVG(cost) AS a FROM visits WHERE k >= -3 AND 7.5 > k GROUP BY k, ward
+SELECT x, COUNT(*) AS n FROM visits WHERE x IN (5, 7.0, 200) GROUP BY x
+SELECT age, COUNT(*) AS n FROM people p JOIN visits v ON v.pid = p.pid WHERE age < 30 GROUP BY age
+SELECT day, COUNT(*) AS n, SUM(x) AS s FROM visits GROUP BY day
+SELECT CAST(ts AS DATE) AS d, COUNT(*) AS n FROM visits WHERE ts < TIMESTAMP '2020-03-09 12:00:00' GROUP BY 1
+SELECT CAST(ts AS DATE) AS d, COUNT(*) AS n FROM visits WHERE CAST(ts AS DATE) <> '2020-03-01' GROUP BY 1
+SELECT DATE_TRUNC('week', day) AS d, COUNT(*) AS n FROM visits WHERE day > '2020-04-01' AND day <= '2020-05-10' GROUP BY 1
+SELECT DATE_TRUNC('month', ts) AS d, COUNT(*) AS n FROM visits GROUP BY 1
+SELECT EXTRACT(year FROM day) AS y, EXTRACT(month FROM day) AS m, COUNT(*) AS n FROM visits WHERE day < '2020-05-01' GROUP BY 1, 2
+SELECT WIDTH_BUCKET(x, 10, 60, 5) AS b, COUNT(*) AS n FROM visits GROUP BY 1
+SELECT WIDTH_BUCKET(cost, -2, 2.5, 9) AS b, COUNT(*) AS n FROM visits WHERE cost > 0 GROUP BY 1
+SELECT ROUND(x, -1) AS r, COUNT(*) AS n FROM visits WHERE x BETWEEN 12 AND 33 GROUP BY 1
+SELECT FLOOR(x / 10) * 10 AS f, COUNT(*) AS n FROM visits WHERE x >= 30 GROUP BY 1
+SELECT x % 10 AS m, COUNT(*) AS n FROM visits WHERE x % 10 >= 4 GROUP BY 1
+SELECT x % 10 + 1 AS m, COUNT(*) AS n FROM visits WHERE x % 10 = 4 AND x > 70 GROUP BY 1
+SELECT UPPER(ward) AS w, COUNT(*) AS n FROM visits WHERE ward IN ('n', 's') GROUP BY 1
+SELECT COUNT(DISTINCT CASE WHEN ok THEN pid END) AS n, COUNT(DISTINCT pid) FILTER (WHERE ok) AS m FROM visits
+SELECT ward, COUNT(DISTINCT IF(k > 0, pid, NULL)) AS n FROM visits GROUP BY ward
+SELECT COUNT(DISTINCT CASE WHEN ok THEN NULL ELSE pid END) AS n, COUNT(DISTINCT CASE WHEN ok THEN k END) AS m FROM visits
+SELECT COUNT(DISTINCT CASE WHEN ok THEN pid END) FILTER (WHERE k > 2) AS n FROM visits
+SELECT COUNT(CASE WHEN ok THEN 1 END) AS n, COUNT(CASE WHEN ok THEN NULL ELSE 1 END) AS m, COUNT(CASE WHEN ok THEN k END) AS o FROM visits
+SELECT SUM(CASE WHEN ok THEN 1 ELSE 0 END) AS n, SUM(CASE WHEN k > 3 THEN 1 END) AS m, SUM(IF(NOT ok, 1, 0)) AS o FROM visits
+SELECT COUNT(CASE WHEN ok THEN 1 ELSE 0 END) AS n, SUM(CASE WHEN ok THEN k ELSE 0 END) AS m, SUM(CASE WHEN ok THEN 1.0 END) AS o FROM visits
+SELECT SUM(s) AS n FROM (SELECT pid, SUM(CASE WHEN ok AND k > 11 THEN 1 END) AS s FROM visits GROUP BY pid) t WHERE s IS NOT NULL
+SELECT COUNT(DISTINCT CASE WHEN v.k > 3 THEN q.pid END) AS n FROM visits v LEFT JOIN people q ON q.pid = v.pid AND q.age > 30
+SELECT SUM(x) AS n FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY x, vid) AS r FROM visits) s WHERE r BETWEEN 2 AND 3
+SELECT COUNT(*) AS n FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid, ward ORDER BY x) AS r FROM visits) s WHERE r = 1
+SELECT SUM(x) AS n FROM (SELECT * FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY x, vid) AS r FROM visits) s) t WHERE 3 > r
+SELECT SUM(q.age) AS n FROM (SELECT pid, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts) AS r FROM visits) s JOIN people q ON q.pid = s.pid WHERE s.r IN (1, 4)
+SELECT COUNT(*) AS n FROM (SELECT v.pid, w.r FROM visits v JOIN (SELECT pid, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts) AS r FROM visits) w ON w.pid = v.pid) s WHERE r = 1
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT pid FROM visits) s
+SELECT ok, COUNT(*) AS n FROM (SELECT DISTINCT pid, ward, ok FROM visits) s GROUP BY ok
+SELECT SUM(n) AS n FROM (SELECT pid, SUM(x) AS n FROM (SELECT pid, x, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY x DESC, vid) AS r FROM visits) s WHERE r <= 2 GROUP BY pid) t
+SELECT COUNT(*) AS n, SUM(v.x) AS s FROM visits v LEFT JOIN items i ON i.vid = v.vid AND i.n > 4 WHERE i.vid IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.k > p.age - 20 WHERE v.pid IS NULL AND p.age < 60
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.k = 3 WHERE v.k IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.x > 30 WHERE v.k IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v USING (pid) WHERE v.pid IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN (SELECT pid FROM visits WHERE k > 8) s ON s.pid = p.pid WHERE (s.pid IS NULL)
+SELECT v.ward, COUNT(*) AS n FROM visits v LEFT JOIN wards w ON w.ward = v.ward AND w.beds > 4 WHERE w.ward IS NULL GROUP BY v.ward
+SELECT COUNT(*) AS n FROM visits v LEFT JOIN items i ON i.vid = v.vid AND i.n = 6 JOIN people p ON p.pid = v.pid WHERE i.vid IS NULL AND p.sex IS NULL
+SELECT COUNT(*) AS n FROM people p LEFT JOIN visits v ON v.pid = p.pid AND v.k > 9 LEFT JOIN visits w ON w.pid = p.pid AND w.k < -9 WHERE v.pid IS NULL AND w.pid IS NULL
+SELECT SUM(n) AS s FROM (SELECT v.pid, COUNT(*) AS n FROM visits v LEFT JOIN items i ON i.vid = v.vid AND i.n > 2 WHERE i.vid IS NULL GROUP BY v.pid) t
+SELECT COUNT(i.n) AS n, COUNT(*) AS m FROM visits v LEFT JOIN items i ON i.vid = v.vid WHERE i.vid IS NULL
+SELECT COUNT(*) AS n FROM people p WHERE p.pid NOT IN (SELECT v.pid FROM visits v WHERE v.k > 9)
+SELECT COUNT(*) AS n FROM visits v WHERE v.k NOT IN (SELECT z.k FROM visits z WHERE z.pid = v.pid AND z.x > 40)
+SELECT COUNT(*) AS n FROM visits v WHERE v.k NOT IN (SELECT z.k FROM visits z WHERE z.pid = v.pid AND z.k IS NOT NULL AND z.vid < v.vid)
+SELECT MAX_K AS m, COUNT(*) AS n FROM (SELECT pid, MAX(k) AS MAX_K FROM visits GROUP BY pid) s GROUP BY 1
 """  # noqa: E501
 
 
@@ -221,8 +271,87 @@ def test_what_would_mean_something_else_is_refused(text: str, words: str, engine
         ("x - x % 20", range(0, 80, 20)),
         ("MONTH(day)", range(2, 10)),
         ("CASE WHEN ok THEN 50 ELSE 0 END", [50, 0]),
+        ("k", range(-12, 13)),
+        ("day", [date(2020, 2, 26) + timedelta(days=i) for i in range(200)]),
+        ("CAST(ts AS DATE)", [date(2020, 2, 28) + timedelta(days=i) for i in range(18)]),
+        ("DATE_TRUNC('month', CAST(ts AS DATE))", [date(2020, 2, 1), date(2020, 3, 1)]),
+        ("EXTRACT(year FROM day)", [2020]),
+        ("ROUND(x, -1)", range(0, 90, 10)),
+        ("WIDTH_BUCKET(x, 0, 80, 8)", range(1, 9)),
+        ("WIDTH_BUCKET(x, 10, 60, 5)", range(7)),
+        ("WIDTH_BUCKET(cost / k, 0, 1, 2)", range(4)),
     ],
 )
 def test_public_keys_are_those_that_can_be(key: str, groups: Any) -> None:
     [plan] = plan_text(f"SELECT {key} AS g, COUNT(*) AS n FROM visits GROUP BY 1", DATASET, gaussian=True).plans
+    assert list(plan.keys[0].domain or ()) == list(groups)
+
+
+@pytest.mark.parametrize(
+    ("number", "where", "most"),
+    [
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r = 1", 1),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r <= 3", 3),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r < 3 AND r > 1", 1),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r IN (1, 2, 7)", 3),
+        ("ROW_NUMBER() OVER (PARTITION BY pid, ok ORDER BY ts)", "r = 1", 3),
+        ("ROW_NUMBER() OVER (PARTITION BY pid, txt || ward ORDER BY ts)", "r = 1", 1000),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r > 1", 1000),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r = 1 OR r = 2", 1000),
+        ("ROW_NUMBER() OVER (PARTITION BY pid ORDER BY ts)", "r < 1", 1),
+        ("RANK() OVER (PARTITION BY pid ORDER BY ts)", "r = 1", 1000),
+    ],
+)
+def test_a_condition_on_row_numbers_lowers_the_cap(number: str, where: str, most: int) -> None:
+    text = f"SELECT COUNT(*) AS n FROM (SELECT pid, {number} AS r FROM visits) s WHERE {where}"
+    [plan] = plan_text(text, DATASET, gaussian=True).plans
+    assert plan.bounding.rows == most == plan.moved[0].l1
+
+
+@pytest.mark.parametrize(
+    ("rows", "most"),
+    [
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL", 1),
+        ("people p LEFT JOIN visits v USING (pid) WHERE p.sex = 'f' AND v.pid IS NULL", 1),
+        ("people p WHERE p.pid NOT IN (SELECT v.pid FROM visits v)", 1),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.k IS NULL", 1000),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL OR p.sex = 'f'", 1000),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL AND v.x > 3", 1000),
+        ("people p LEFT JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL GROUP BY v.ward", 1000),
+        ("people p JOIN visits v ON v.pid = p.pid WHERE v.pid IS NULL", 1000),
+    ],
+)
+def test_rows_without_a_partner_have_the_cap_of_their_own_table(rows: str, most: int) -> None:
+    [plan] = plan_text(f"SELECT COUNT(*) AS n FROM {rows}", DATASET, gaussian=True).plans
+    assert plan.bounding.rows == most == plan.moved[0].l1
+
+
+@pytest.mark.parametrize(("columns", "most"), [("pid", 1), ("pid, ward", 4), ("ward, ok", 12), ("pid, cost", 1000)])
+def test_distinct_rows_of_few_values_lower_the_cap(columns: str, most: int) -> None:
+    text = f"SELECT COUNT(*) AS n FROM (SELECT DISTINCT {columns} FROM visits) s"
+    [plan] = plan_text(text, DATASET, gaussian=True).plans
+    assert plan.bounding.rows == most == plan.moved[0].l1
+
+
+@pytest.mark.parametrize(
+    ("key", "where", "groups"),
+    [
+        ("x", "x BETWEEN 10 AND 14", range(10, 15)),
+        ("x", "x > 75.5 AND 79 > x", range(76, 79)),
+        ("x", "x IN (3, 5.0, 5.5, 80)", [3, 5]),
+        ("FLOOR(x / 10)", "x >= 30 AND x < 51", range(3, 6)),
+        ("x % 10", "x < 4", range(4)),
+        ("x % 10", "x % 10 > 7", [8, 9]),
+        ("day", "day >= DATE '2020-09-11'", [date(2020, 9, 11), date(2020, 9, 12)]),
+        ("MONTH(day)", "day < DATE '2020-04-01'", [2, 3]),
+        ("CAST(ts AS DATE)", "ts < TIMESTAMP '2020-03-01 00:00:00'", [date(2020, 2, 28), date(2020, 2, 29)]),
+        ("UPPER(ward)", "ward = 'n'", ["N"]),
+        ("WIDTH_BUCKET(x, 10, 60, 5)", "x = 30", [0, 3, 6]),
+        ("x", "x > 75 OR k = 1", range(80)),
+        ("x", "NOT x > 75", range(80)),
+    ],
+)
+def test_a_condition_leaves_the_keys_that_meet_it(key: str, where: str, groups: Any) -> None:
+    text = f"SELECT {key} AS g, COUNT(*) AS n FROM visits WHERE {where} GROUP BY 1"
+    [plan] = plan_text(text, DATASET, gaussian=True).plans
     assert list(plan.keys[0].domain or ()) == list(groups)

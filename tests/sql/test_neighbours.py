@@ -18,6 +18,7 @@ from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import quote
 from hubbub.sql.compiler.lower_plan import EngineStatement
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
+from hubbub.sql.compiler.rewrites import joint_measures
 from hubbub.sql.quote import QueryPlan, plan_kinds, plan_text
 from hubbub.terms import Budget, Neighbours, OutOfRange, QueryError
 from tests.sql._databases import Database, Pair, dataset_of, pairs
@@ -209,4 +210,17 @@ def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
         assert not (found := moved_too_far(pair, [Asked(text, gaussian=True)])), "\n".join(found)
 
     with pytest.raises(AssertionError, match="was said"):
+        check()
+
+
+def test_measures_that_are_wrongly_said_to_exclude_each_other_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_measures, "exclude_each_other", lambda one, other: True)
+    text = "SELECT COUNT(*) FILTER (WHERE k > 0) AS a, COUNT(*) FILTER (WHERE k > 1) AS b FROM visits"
+
+    @settings(max_examples=300, derandomize=True, **QUIET)
+    @given(pairs(shared=True))
+    def check(pair: Pair) -> None:
+        assert not (found := moved_too_far(pair, [Asked(text, gaussian=True)])), "\n".join(found)
+
+    with pytest.raises(AssertionError, match="together"):
         check()

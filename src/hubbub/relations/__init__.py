@@ -5,6 +5,7 @@ write in the words of ``dialects``. Nothing here runs a statement. Start with ``
 """
 
 from hubbub.relations import limits
+from hubbub.relations.bucket_numbers import bucket_number
 from hubbub.relations.casts import TARGETS, CastTarget, can_cast
 from hubbub.relations.column_images import half_away
 from hubbub.relations.column_printer import stored_column
@@ -21,6 +22,7 @@ from hubbub.relations.person import (
     owner_of,
     person_form,
 )
+from hubbub.relations.possible_values import count_values, list_values, under_condition
 from hubbub.relations.printer import print_expression, print_relation
 from hubbub.relations.text_work import characters_looked_at, characters_made, check_made, works_on_text
 from hubbub.relations.value_facts import build, date_at, shifted
@@ -36,6 +38,7 @@ __all__ = [
     "Expr",
     "TableOwner",
     "ValueFacts",
+    "bucket_number",
     "build",
     "can_cast",
     "characters_looked_at",
@@ -44,6 +47,7 @@ __all__ = [
     "check_made",
     "column",
     "column_named",
+    "count_values",
     "date_at",
     "form_of",
     "half_away",
@@ -53,6 +57,7 @@ __all__ = [
     "kind_of_type",
     "limits",
     "link_form",
+    "list_values",
     "literal",
     "owner_of",
     "person_form",
@@ -65,5 +70,6 @@ __all__ = [
     "shown",
     "shown_type",
     "stored_column",
+    "under_condition",
     "works_on_text",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,6 +12,7 @@ from hubbub.relations.expressions import Expr, ValueFacts
 from hubbub.relations.number_types import DOUBLE, INTEGER, decimal_type
 from hubbub.schema import Kind
 
+_DAY = 86_400_000_000  # microseconds
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31}
 
 
@@ -83,8 +85,20 @@ def _cast_facts(a: ValueFacts, target: CastTarget) -> ValueFacts:
         return a
     if kind is Kind.TEXT and a.number.is_integer and a.kind is Kind.INTEGER and a.values is not None:
         return ValueFacts(kind=kind, values=tuple(str(value) for value in a.values))
+    if {kind, a.kind} == {Kind.DATE, Kind.TIMESTAMP}:
+        return _moment_facts(a, kind)
     number = INTEGER if kind is Kind.INTEGER else DOUBLE
     return ValueFacts(kind=kind, values=(False, True) if kind is Kind.BOOLEAN else None, number=number)
+
+
+def _moment_facts(a: ValueFacts, kind: Kind) -> ValueFacts:
+    """A date as the moment at which it begins, or a moment as its day."""
+    ends = (a.lower, a.upper)
+    if kind is Kind.TIMESTAMP:
+        lower, upper = (None if end is None else end * _DAY for end in ends)
+    else:
+        lower, upper = (None if end is None else Fraction(math.floor(end / _DAY)) for end in ends)
+    return ValueFacts(kind=kind, lower=lower, upper=upper)
 
 
 def _number_facts(a: ValueFacts, target: CastTarget) -> ValueFacts:

@@ -68,7 +68,7 @@ def joint_event(mechanisms: Sequence[DiscreteGaussian | Geometric]) -> Event:
     mechanism's own sensitivity, add up to at most 1.
     Because: the losses |d_i| / scale_i add up to at most the largest sensitivity_i / scale_i [DMNS06]; and squares
     of parts that add up to 1 add up to no more: (d_i / sigma_i)^2 stays within the largest (sensitivity_i / sigma_i)^2
-    [BS16]. ``docs/proofs/sql.md``.
+    [BS16]. ``docs/proofs/sql.md``, "Measures that share a price".
     """
     first = mechanisms[0].event
     if len(mechanisms) == 1:

@@ -120,7 +120,6 @@ def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
         "curves": [_curve_identity(curve) for curve in plan.curves],
         "quantiles": [[reading.curve, ratio_identity(reading.quantile)] for reading in plan.quantiles],
         "bound": _bound_identity(plan.bounding),
-        **({"joint": [[*group] for group in plan.joint]} if plan.joint else {}),
     }
 
 

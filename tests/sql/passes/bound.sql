@@ -6,6 +6,29 @@ SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits
 -- COUNT(*) [1, 1]: L1 50, L2 squared 2500
 -- SUM(cost) [0, 500000]: L1 25000000, L2 squared 625000000000000
 
+-- name: FILTERs that exclude each other
+SELECT COUNT(*) FILTER (WHERE ward = 'north') AS a, COUNT(*) FILTER (WHERE ward IN ('south', 'east')) AS b FROM visits
+-- expected:
+-- rows: at most 50 rows per person
+-- COUNT(*) [0, 1]: L1 50, L2 squared 2500
+-- COUNT(*) [0, 1]: L1 50, L2 squared 2500
+-- one price for m0, m1
+
+-- name: CASEs that exclude each other
+SELECT SUM(CASE WHEN cost < 100 THEN cost ELSE 0 END) AS a, SUM(CASE WHEN cost >= 100 THEN cost ELSE 0 END) AS b FROM visits
+-- expected:
+-- rows: at most 50 rows per person
+-- SUM(CASE ... END) [0, 500000]: L1 25000000, L2 squared 625000000000000
+-- SUM(CASE ... END) [0, 500000]: L1 25000000, L2 squared 625000000000000
+-- one price for m0, m1
+
+-- name: people of FILTERs that exclude each other
+SELECT COUNT(DISTINCT patient_id) FILTER (WHERE urgent) AS a, COUNT(DISTINCT patient_id) FILTER (WHERE NOT urgent) AS b FROM visits
+-- expected:
+-- people: each person counts once per group
+-- COUNT(DISTINCT person) [0, 1]: L1 1, L2 squared 1
+-- COUNT(DISTINCT person) [0, 1]: L1 1, L2 squared 1
+
 -- name: people alone
 SELECT COUNT(DISTINCT patient_id) AS n FROM visits
 -- expected:

@@ -187,6 +187,8 @@ def _bounds(plan: QuestionPlan) -> Iterator[str]:
     for measure, moved in zip(plan.measures, plan.moved, strict=True):
         low, high = measure.interval
         yield f"{measure.name} [{low}, {high}]: L1 {moved.l1}, L2 squared {moved.l2_squared}"
+    for group in plan.joint:
+        yield f"one price for {', '.join(f'm{index}' for index in group)}"
     if plan.curves:
         yield f"rows of one unit on a curve: {plan.curve_rows}"
 

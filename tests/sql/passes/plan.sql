@@ -25,6 +25,62 @@ SELECT COUNT(*) AS n, COUNT(*) AS again, SUM(cost) / COUNT(*) AS mean, AVG(cost)
 -- output mean = div(read(ref of m1), read(ref of m0))
 -- output avg = read(mean of m2, m3)
 
+-- name: keys between declared bounds
+SELECT birth_year, COUNT(*) AS n FROM patients WHERE birth_year BETWEEN 1950 AND 1959 GROUP BY birth_year
+-- expected:
+-- key birth_year: 10 public values
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output birth_year = key(0)
+-- output n = read(ref of m0)
+-- note: Rows with no birth_year, or one outside the public values, are left out.
+
+-- name: days between declared bounds
+SELECT day, COUNT(*) AS n FROM visits WHERE day < DATE '2025-02-01' GROUP BY day
+-- expected:
+-- key day: 31 public values
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output day = key(0)
+-- output n = read(ref of m0)
+-- note: Rows with no day, or one outside the public values, are left out.
+
+-- name: buckets of a bounded number
+SELECT WIDTH_BUCKET(cost, 0, 5000, 10) AS bucket, COUNT(*) AS n FROM visits GROUP BY bucket
+-- expected:
+-- key bucket: 11 public values
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output bucket = key(0)
+-- output n = read(ref of m0)
+-- note: Rows with no bucket, or one outside the public values, are left out.
+
+-- name: people of a CASE
+SELECT COUNT(DISTINCT CASE WHEN urgent THEN patient_id END) AS n, COUNT(DISTINCT IF(urgent, patient_id, NULL)) AS again FROM visits
+-- expected:
+-- m0 = COUNT(DISTINCT person) (people)
+-- weights 1.0000
+-- output n = read(ref of m0)
+-- output again = read(ref of m0)
+
+-- name: rows of a CASE
+SELECT SUM(CASE WHEN urgent THEN 1 ELSE 0 END) AS a, COUNT(CASE WHEN urgent THEN 1 END) AS b, COUNT(*) FILTER (WHERE urgent) AS c FROM visits
+-- expected:
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output a = read(ref of m0)
+-- output b = read(ref of m0)
+-- output c = read(ref of m0)
+
+-- name: a CASE with a value for every row
+SELECT COUNT(CASE WHEN urgent THEN 1 ELSE 0 END) AS a, SUM(CASE WHEN urgent THEN 2 ELSE 0 END) AS b FROM visits
+-- expected:
+-- m0 = COUNT(CASE ... END) (sum)
+-- m1 = SUM(CASE ... END) (sum, steps of 2 in [0, 1])
+-- weights 0.5000, 0.5000
+-- output a = read(ref of m0)
+-- output b = read(ref of m1)
+
 -- name: a standard deviation
 SELECT STDDEV(cost) AS s FROM visits
 -- expected:

@@ -570,7 +570,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0._hb_u IS NOT NULL)) AS t1
 --   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND (t1._hb_u IS NOT NULL)
---   GROUP BY t1._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
 --   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
@@ -578,7 +578,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
---   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   WHERE (ranked._hb_r > 1)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
 --   FROM _hb_parts
 -- postgres:
 -- WITH _hb_scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
@@ -592,7 +592,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0._hb_u IS NOT NULL)) AS t1
 --   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND (t1._hb_u IS NOT NULL)
---   GROUP BY t1._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
 --   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
@@ -600,7 +600,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
---   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   WHERE (ranked._hb_r > 1)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
 --   FROM _hb_parts
 
 -- name: EXISTS compares the person

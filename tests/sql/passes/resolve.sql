@@ -975,7 +975,7 @@ SELECT COUNT(*) AS n FROM (SELECT DISTINCT patient_id, ward FROM visits) AS q
 --   patient_id = t0.patient_id: integer, the person, step 1
 --   ward = t0.ward: text, 3 values ('north', 'south', 'east')
 -- output n = aggregate(count)
--- rows of one person: 50
+-- rows of one person: 4
 
 -- name: EXISTS
 SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > 100)
@@ -1018,7 +1018,7 @@ SELECT AVG(cost) AS first FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY pat
 --   r = window(t0.patient_id, t0.day, row_number by person of t0): integer, [0, ?], step 1
 -- where eq(t1.r, 1)
 -- output first = aggregate(t1.cost, avg)
--- rows of one person: 50
+-- rows of one person: 1
 
 -- name: LAG and running sums per person
 SELECT AVG(CLIP(cost - before, -100, 100)) AS a, AVG(CLIP(so_far, 0, 1000)) AS b FROM (SELECT cost, LAG(cost) OVER (PARTITION BY patient_id ORDER BY day) AS before, SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS so_far FROM visits) AS q
@@ -1293,7 +1293,7 @@ SELECT COUNT(*) AS n FROM (SELECT DISTINCT ward FROM answers) AS q
 --   from answers as t0
 --   ward = t0.ward: text, 3 values ('north', 'south', 'east')
 -- output n = aggregate(count)
--- rows of one person: not known
+-- rows of one person: 4
 
 -- name: rows with a public table
 -- with: survey
@@ -1370,4 +1370,32 @@ SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY town ORDER BY age) AS r F
 --                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   Until noise is added, a row may depend on one person's data alone.
 --   PARTITION BY the person.
+--   docs: errors/P807
+
+-- section: Joins and subqueries
+-- name: LEFT JOIN without a partner
+SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id AND v.urgent WHERE v.patient_id IS NULL
+-- expected:
+-- from patients as t0
+-- where not(exists(rows of t1 of the person of t0 where and(eq(t1.patient_id, t0.patient_id), t1.urgent)))
+-- output n = aggregate(count)
+-- rows of one person: 1
+
+-- name: LEFT JOIN without a partner, of which more is asked
+SELECT COUNT(v.cost) AS n FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id WHERE v.patient_id IS NULL
+-- expected:
+-- from patients as t0
+-- left join visits as t1 on eq(t1.patient_id, t0.patient_id)
+-- where isnull(t1.patient_id)
+-- output n = aggregate(t1.cost, count)
+-- rows of one person: 50
+
+-- name: LEFT JOIN without a partner, of others' rows
+SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.ward = p.town WHERE v.ward IS NULL
+-- expected:
+-- MixesPeople [P807]: two tables about people are joined without the person. At line 1, column 48:
+--     SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.ward = p.town WHERE v.ward IS NULL
+--                                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Until noise is added, a row may depend on one person's data alone.
+--   Join and group by the declared person, and aggregate over people outside.
 --   docs: errors/P807

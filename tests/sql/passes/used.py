@@ -26,6 +26,7 @@ USED = {
     "LEAST(x, ...)": "LEAST(cost, weight, 3) > 1",
     "GREATEST(x, ...)": "GREATEST(cost, weight, 3) > 1",
     "CLIP(x, lower, upper)": "CLIP(cost, 0, 1) > 1",
+    "WIDTH_BUCKET(x, lower, upper, buckets)": "WIDTH_BUCKET(cost, 0, 5000, 10) = 1",
     "COALESCE(x, ...)": "COALESCE(cost, weight, 0) > 1",
     "NULLIF(x, y)": "NULLIF(cost, 1) > 1",
     "x = y": "cost = 1",

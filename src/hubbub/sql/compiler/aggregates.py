@@ -13,6 +13,7 @@ from hubbub.relations import DOUBLE, INTEGER, Expr, ValueFacts, readable
 from hubbub.schema import Kind
 from hubbub.sql.compiler.person_links import aggregate_facts
 from hubbub.sql.compiler.question import Aggregated, Field
+from hubbub.sql.compiler.rewrites.conditional_aggregates import as_filtered
 from hubbub.sql.compiler.syntax.functions import AGGREGATES
 from hubbub.sql.compiler.syntax.literals import exact_number
 from hubbub.sql.compiler.syntax.scopes import NoColumn
@@ -114,7 +115,7 @@ def _misplaced_in_person(node: exp.Column) -> Misplaced:
 
 
 def _noisy_aggregate(node: exp.Expr, grouped: GroupedRows) -> Expr:
-    return type_aggregate(node, grouped.references, grouped.text)
+    return as_filtered(type_aggregate(node, grouped.references, grouped.text))
 
 
 def _exact_aggregate(node: exp.Expr, grouped: GroupedRows, *, cap: int | None) -> Expr:

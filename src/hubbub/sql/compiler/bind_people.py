@@ -14,6 +14,8 @@ from hubbub.sql.compiler.fan_out import bound_items
 from hubbub.sql.compiler.group_keys import group_keys
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Scan, Subquery
+from hubbub.sql.compiler.rewrites.anti_joins import find_anti_joins
+from hubbub.sql.compiler.rewrites.row_limits import distinct_rows, rows_left
 from hubbub.sql.compiler.semi_joins import ConditionQuery, type_exists, type_membership
 from hubbub.sql.compiler.syntax.scopes import (
     ColumnName,
@@ -32,7 +34,7 @@ from hubbub.sql.compiler.syntax.tree_parts import (
 )
 from hubbub.sql.compiler.syntax.type_scalars import Misplaced, References, bring_alike, type_condition, type_scalar
 from hubbub.sql.compiler.windows import MISPLACED_WINDOW, check_orders, type_window
-from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
+from hubbub.terms import MixesPeople, NotAllowed, QueryError, UnknownName, WrongType
 
 _MISPLACED_QUERY = Misplaced(
     MixesPeople,
@@ -91,11 +93,16 @@ class _Around:
         """What a subquery of a condition on these items sees."""
         return _Around(items, {**self.visible, **{item.alias: item for item in items}})
 
+    def beside(self, unmatched: tuple[Item, ...]) -> _Around:
+        """The same rows, with names of items that they have no partner in."""
+        return _Around(self.items, {**self.visible, **{item.alias: item for item in unmatched}})
+
 
 def _question_rows(scope: SelectScope, context: _Context) -> PersonRows:
     tree = scope.tree
     assert isinstance(tree, exp.Select)
-    items, cap = _bind_from(scope, _Around(), context)
+    joined = _bind_rows(scope, context)
+    items = joined.items
     if not any(item.rows.private for item in items):
         raise context.text.refusal(
             NotAllowed,
@@ -106,8 +113,9 @@ def _question_rows(scope: SelectScope, context: _Context) -> PersonRows:
         )
     clauses = [tree.args.get(name) for name in ("where", "group", "having", "order")]
     parts = [part for part in (*clauses, *tree.expressions) if part is not None]
-    references = _refer_to_rows(parts, scope, _Around().inside(items), context)
+    references = joined.refer(parts, scope, context)
     where = type_condition(tree.args.get("where"), references, context.text)
+    cap = joined.cap_under(where, context)
     names = tuple(output.name for output in scope.outputs)
     return PersonRows(tree=tree, items=items, where=where, cap=cap, names=names, references=references)
 
@@ -126,13 +134,14 @@ def _bind_subquery(scope: SelectScope, context: _Context) -> Subquery:
                 "Which rows are kept would depend on other people.",
                 "Put LIMIT at the end: it then applies to the noisy result.",
             )
-    items, cap = _bind_from(scope, _Around(), context)
+    joined = _bind_rows(scope, context)
     clauses = [tree.args.get(name) for name in ("where", "group", "having")]
     parts = [part for part in (*clauses, *tree.expressions) if part is not None]
-    references = _refer_to_rows(parts, scope, _Around().inside(items), context)
+    references = joined.refer(parts, scope, context)
     where = type_condition(tree.args.get("where"), references, context.text)
-    private = any(item.rows.private for item in items)
-    rows = Subquery(source=items, fields=(), where=where, private=private, cap=cap)
+    private = any(item.rows.private for item in joined.items)
+    cap = joined.cap_under(where, context)
+    rows = Subquery(source=joined.items, fields=(), where=where, private=private, cap=cap)
     if has_aggregates(tree):
         return _per_person(tree, scope, rows, references, context.text)
     return _bind_selection(tree, scope, rows, references, context)
@@ -156,7 +165,9 @@ def _bind_selection(
     distinct = tree.args.get("distinct")
     if distinct is not None and distinct.expressions:
         raise text.refusal(NotAllowed, tree, "DISTINCT goes over all columns here.")
-    return replace(rows, fields=fields, distinct=distinct is not None)
+    if distinct is None:
+        return replace(rows, fields=fields)
+    return replace(rows, fields=fields, distinct=True, cap=distinct_rows(fields, rows.cap) if rows.private else None)
 
 
 def _per_person(
@@ -200,18 +211,70 @@ def _most_groups(keys: Sequence[Field], cap: int | None) -> int | None:
 # ---------------------------------------------------------------- FROM and its joins
 
 
-def _bind_from(scope: SelectScope, around: _Around, context: _Context) -> tuple[tuple[Item, ...], int | None]:
-    """The items of FROM, and how many rows of one person they have together; None if that is not known."""
+@dataclass(frozen=True, slots=True)
+class _JoinedRows:
+    """The items of FROM as they are joined, and those in which a row has no partner."""
+
+    items: tuple[Item, ...]
+    joins: tuple[exp.Join, ...]  # of the items after the first
+    cap: int | None  # rows of one person; None if that is not known
+    unmatched: tuple[Item, ...] = ()
+    conditions: Mapping[int, Expr] = field(default_factory=dict)  # that there is no partner, by the nodes that say so
+
+    def refer(self, nodes: Iterable[exp.Expr], scope: SelectScope, context: _Context) -> References:
+        """What the parts of these expressions refer to."""
+        around = _Around().inside(self.items).beside(self.unmatched)
+        return {**_refer_to_rows(nodes, scope, around, context), **self.conditions}
+
+    def cap_under(self, where: Expr | None, context: _Context) -> int | None:
+        """The cap of the joined items, where a condition on their numbers leaves fewer rows of some."""
+        left = [rows_left(item, where) for item in self.items]
+        if left == [item.rows.cap for item in self.items]:
+            return self.cap
+        fewer = [
+            replace(item, rows=replace(item.rows, cap=most)) if isinstance(item.rows, Subquery) else item
+            for item, most in zip(self.items, left, strict=True)
+        ]
+        cap = fewer[0].rows.cap
+        for place, join in enumerate(self.joins, start=1):
+            cap = _check_join(join, tuple(fewer[:place]), fewer[place], cap, context)
+        return cap
+
+
+def _bind_rows(scope: SelectScope, context: _Context) -> _JoinedRows:
+    """The rows of FROM; joins that keep rows without a partner alone become conditions."""
+    anti_joins = find_anti_joins(scope, context.dataset)
+    joined = _bind_from(scope, _Around(), context, without=[each.item.alias for each in anti_joins])
+    around = _Around().inside(joined.items)
+    conditions: dict[int, Expr] = {}
+    unmatched: list[Item] = []
+    for each in anti_joins:
+        item = _bind_item(each.item, context)
+        on = _join_condition(each.join, (*joined.items, item), scope, around, context)
+        partner = ConditionQuery(
+            node=each.join, source=(item,), where=on, outer=joined.items, text=context.text, dataset=context.dataset
+        )
+        if item.rows.private and not partner.is_linked(on):
+            raise _refuse_unlinked(each.join, context)
+        conditions |= dict.fromkeys((id(node) for node in each.missing), build("not", [type_exists(partner)]))
+        unmatched.append(item)
+    return replace(joined, unmatched=tuple(unmatched), conditions=conditions)
+
+
+def _bind_from(scope: SelectScope, around: _Around, context: _Context, *, without: Sequence[str] = ()) -> _JoinedRows:
     first, *others = scope.items
     items: tuple[Item, ...] = (_bind_item(first, context),)
-    cap = items[0].rows.cap
+    cap, joins = items[0].rows.cap, []
     for join, named in zip(scope.tree.args.get("joins") or [], others, strict=True):
+        if named.alias in without:
+            continue
         item = _bind_item(named, context)
         how = _join_kind(join, context.text)
         on = _join_condition(join, (*items, item), scope, around, context)
         cap = _check_join(join, items, replace(item, how=how, on=on), cap, context)
         items = (*items, replace(item, how=how, on=on))
-    return bound_items(items, context.dataset), cap
+        joins.append(join)
+    return _JoinedRows(bound_items(items, context.dataset), tuple(joins), cap)
 
 
 def _bind_item(named: ScopeItem, context: _Context) -> Item:
@@ -263,8 +326,12 @@ def _check_join(join: exp.Join, before: tuple[Item, ...], item: Item, cap: int |
         return _cap_with_public(join, item.on, (item,), cap, context) if private else None
     link = link_between(item.on, before, item, context.dataset) if context.dataset.unit else None
     if link is None:
-        raise refuse_mixed(context.text, join, "two tables about people are joined without the person.")
+        raise _refuse_unlinked(join, context)
     return cap_after(link, cap, item.rows.cap)
+
+
+def _refuse_unlinked(join: exp.Join, context: _Context) -> QueryError:
+    return refuse_mixed(context.text, join, "two tables about people are joined without the person.")
 
 
 def _check_public_first(join: exp.Join, item: Item, context: _Context) -> None:
@@ -349,7 +416,7 @@ def _type_condition_query(
     if isinstance(node, exp.In) and node.expressions:
         raise text.refusal(NotAllowed, node, "IN has a list or a subquery.")
     select = _check_condition_query(node, inner, text)
-    items, _ = _bind_from(inner, around, context)
+    items = _bind_from(inner, around, context).items
     parts = [part for part in (*select.expressions, select.args.get("where")) if part is not None]
     inside = _refer_to_rows(parts, inner, around.inside(items), context)
     selected = [  # EXISTS does not look at it, but it must be something

@@ -34,6 +34,7 @@ from hubbub.sql.compiler.query_plan import (
     PlannedColumn,
     SumKind,
 )
+from hubbub.sql.compiler.rewrites.joint_measures import find_joint
 from hubbub.terms import Neighbours, NotAllowed, OutOfRange, Unbounded, UnknownName
 
 LARGEST_TOTAL = 1 << 50  # steps of a person's total: squares over a million keys stay below 2^127
@@ -47,6 +48,7 @@ class Bounded:
     bounding: Bounding
     moved: tuple[Moved, ...]
     curve_rows: int
+    joint: tuple[tuple[int, ...], ...] = ()
 
 
 def bound_contribution(
@@ -135,11 +137,12 @@ def _bound_by(
     measures: Sequence[BoundedSum],
     many: int | None,
     neighbours: Neighbours,
-    joint: tuple[tuple[int, ...], ...],
+    split: tuple[tuple[int, ...], ...],
 ) -> Bounded:
+    joint = find_joint(measures, option, split)
     among = {place for group in joint for place in group}
     moved = tuple(
-        _for_neighbours(_sensitivity(option, measure, index, many), measure, many, neighbours, twice=index in among)
+        _for_neighbours(_sensitivity(option, measure, index, many), measure, many, neighbours, joint=index in among)
         for index, measure in enumerate(measures)
     )
     rows = {
@@ -149,7 +152,7 @@ def _bound_by(
         BoundingShape.ROWS: option.rows or 0,
     }
     counted = rows.get(option.shape, (option.keys or 0) * (option.rows_per_key or 0))
-    return Bounded(bounding=option, moved=moved, curve_rows=counted)
+    return Bounded(bounding=option, moved=moved, curve_rows=counted, joint=joint)
 
 
 def _sensitivity(option: Bounding, measure: BoundedSum, index: int, many: int | None) -> Moved:
@@ -177,14 +180,12 @@ def _keys_of(option: Bounding, many: int | None) -> int:
 
 
 def _for_neighbours(
-    moved: Moved, measure: BoundedSum, many: int | None, neighbours: Neighbours, *, twice: bool
+    moved: Moved, measure: BoundedSum, many: int | None, neighbours: Neighbours, *, joint: bool
 ) -> Moved:
-    """For replace; ``twice`` for joint measures: the unit that goes may move one of them, its replacement another."""
+    """For replace; of ``joint`` measures the unit that goes may move one, and its replacement another."""
     if neighbours is Neighbours.ADD_REMOVE:
         return moved
-    if twice:
-        return Moved(2 * moved.l1, 4 * moved.l2_squared)
-    if many == 1 and not measure.signed:
+    if many == 1 and not measure.signed and not joint:
         return moved
     return Moved(2 * moved.l1, (4 if measure.signed else 2) * moved.l2_squared)
 

@@ -86,4 +86,4 @@ def plan_one(question: Question, dataset: Dataset, options: PlanOptions) -> Ques
         gaussian=options.gaussian,
         norm=options.norm or ("L2" if options.gaussian else "L1"),
     )
-    return plan_question(question, aggregates, bounded, texts=texts)
+    return plan_question(question, aggregates, bounded, gaussian=options.gaussian, texts=texts)

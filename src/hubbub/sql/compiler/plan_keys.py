@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from dataclasses import replace
 
-from hubbub.relations import Expr
-from hubbub.schema import Value
+from hubbub.relations import Expr, count_values, list_values, under_condition
 from hubbub.sql.compiler.person_links import conjuncts
 from hubbub.sql.compiler.query_plan import GroupKey, number_of_groups
 from hubbub.sql.compiler.question import Question
 from hubbub.terms import NoKeys, NotAllowed, TooLarge
 
 MOST_ROWS = 1_000_000  # rows of one answer
+MOST_LISTED = 10_000  # values of a key that follow from bounds alone, where keys could be chosen privately as well
 
 
 def plan_keys(question: Question, *, choose_keys: bool) -> tuple[GroupKey, ...]:
-    """The keys; those that are not public are chosen by noisy counts of people, if the budget allows that."""
-    keys = tuple(_plan_key(each.name, each.value, question.where) for each in question.keys)
+    """The keys; those that are not public are chosen by noisy counts of people, if the budget allows that.
+
+    Whole numbers and days between declared bounds are public; long lists of them only where nothing else is possible.
+    """
+    most = MOST_LISTED if choose_keys else MOST_ROWS
+    keys = tuple(_plan_key(each.name, each.value, question.where, most) for each in question.keys)
+    number = number_of_groups(keys)
+    if choose_keys and number is not None and number > MOST_ROWS:
+        keys = tuple(_without_list(key) if key.value.facts.values is None else key for key in keys)
     _check_number(keys, number_of_groups(keys), choose_keys)
     return keys
 
 
-def _plan_key(name: str, value: Expr, where: Expr | None) -> GroupKey:
+def _plan_key(name: str, value: Expr, where: Expr | None, most: int) -> GroupKey:
     """A key with its public values, of which WHERE may leave some."""
-    domain = value.facts.values
-    for part in conjuncts(where):
-        if domain is not None and part.op in ("eq", "in") and part.args[0] == value:
-            wanted = {_comparable(option.param) for option in part.args[1:] if option.op == "literal"}
-            if all(option.op == "literal" for option in part.args[1:]):
-                domain = tuple(each for each in domain if _comparable(each) in wanted)
-    return GroupKey(name, value, domain)
+    facts = under_condition(value, conjuncts(where))
+    number = count_values(facts)
+    if number is None:
+        return GroupKey(name, value, value.facts.values)
+    if facts.values is None and number > most:
+        return GroupKey(name, value, None, possible=number)
+    return GroupKey(name, value, list_values(facts))
 
 
-def _comparable(value: Value | Fraction | None) -> Value | None:
-    """The value as the engine compares it: as a double, where the text has the decimal 0.1."""
-    return float(value) if isinstance(value, int | float | Fraction) and not isinstance(value, bool) else value
+def _without_list(key: GroupKey) -> GroupKey:
+    return replace(key, domain=None, possible=len(key.domain or ()))
 
 
 def _check_number(keys: tuple[GroupKey, ...], number: int | None, choose_keys: bool) -> None:

@@ -40,6 +40,7 @@ class GroupKey:
     name: str
     value: Expr
     domain: tuple[Value, ...] | None
+    possible: int = 0  # values that it can have, if they are known but too many to be listed
 
 
 def number_of_groups(keys: Sequence[GroupKey]) -> int | None:
@@ -230,7 +231,7 @@ class AggregatePlan:
     having: Expr | None  # over the same leaves as the outputs
     order: tuple[Ordering, ...]
     clamped: tuple[Clamped, ...]
-    joint: tuple[tuple[int, ...], ...] = ()  # see QuestionPlan
+    joint: tuple[tuple[int, ...], ...] = ()  # the parts of one value each
 
     def row_values(self) -> Iterator[Expr | None]:
         """What is worked out for each row."""

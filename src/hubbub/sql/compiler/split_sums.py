@@ -2,7 +2,7 @@
 
 Of a value x between lo and hi two sums are measured: below = sum(x - lo) and above = sum(x - hi). A row moves them by
 x - lo and hi - x, together by hi - lo, whatever x is: so Laplace noise of scale cap (hi - lo) / epsilon on *each* costs
-epsilon once (``docs/proofs/sql.md``). Every statistic is read off them:
+epsilon once (``docs/proofs/sql.md``, "Measures that share a price"). Every statistic is read off them:
 
     COUNT(x) = (below - above) / (hi - lo)    SUM(x) = (hi below - lo above) / (hi - lo)    AVG(x) = SUM / COUNT
 

@@ -71,6 +71,12 @@ FUNCTIONS: dict[str, ScalarFunction] = {
     "Least": ScalarFunction("least", ("this", "expressions"), "*", "LEAST(x, ...)"),
     "Greatest": ScalarFunction("greatest", ("this", "expressions"), "*", "GREATEST(x, ...)"),
     "clip": ScalarFunction("clip", ("expressions",), "nnn", "CLIP(x, lower, upper)"),
+    "WidthBucket": ScalarFunction(
+        "width_bucket",
+        ("this", "min_value", "max_value", "num_buckets"),
+        "nLLN",
+        "WIDTH_BUCKET(x, lower, upper, buckets)",
+    ),
     "Coalesce": ScalarFunction("coalesce", ("this", "expressions"), "*", "COALESCE(x, ...)"),
     "Nullif": _binary("nullif", "*", "NULLIF(x, y)"),
     "EQ": _binary("eq", "*", "x = y"),

@@ -9,11 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TypeAlias
+from fractions import Fraction
+from typing import TypeAlias, TypeGuard
 
 from sqlglot import exp
 
-from hubbub.relations import MOST_DIGITS, TARGETS, CastTarget, Expr, build, can_cast, check_made, limits, literal
+from hubbub.relations import (
+    MOST_DIGITS,
+    TARGETS,
+    CastTarget,
+    Expr,
+    bucket_number,
+    build,
+    can_cast,
+    check_made,
+    limits,
+    literal,
+)
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.syntax.functions import (
     SAME_PART,
@@ -153,6 +165,8 @@ class _Scalars:
         composed = _MADE_OF.get(op)
         if composed is not None:
             return composed(args)
+        if op == "width_bucket":
+            return self._bucket(node, args[0], params)
         if op == "date_part":
             return build("extract", args, self._part(node, str(params[0])))
         if op == "round":
@@ -177,6 +191,17 @@ class _Scalars:
         value = build(op, args, part or param)
         check_made(value)
         return value
+
+    def _bucket(self, node: exp.Expr, value: Expr, params: Sequence[Value]) -> Expr:
+        lower, upper, buckets = (Fraction(each) if _is_numeral(each) else None for each in params)
+        if lower is None or upper is None or lower >= upper or not buckets or buckets < 1:
+            raise refuse_kind(
+                self.text,
+                WrongType,
+                node,
+                "WIDTH_BUCKET takes a lower number, an upper one, and how many buckets lie between them.",
+            )
+        return bucket_number(value, literal(params[0]), literal(params[1]), literal(params[2]))
 
     def _of_kind(self, node: exp.Expr, kind: str) -> Expr:
         value = self.build(node)
@@ -389,6 +414,10 @@ _HANDLERS: dict[type, Callable[[_Scalars, exp.Expr], Expr]] = {
 
 def _is_null(value: Expr) -> bool:
     return value.op == "literal" and value.param is None
+
+
+def _is_numeral(value: Value) -> TypeGuard[int | float | Fraction]:
+    return isinstance(value, int | float | Fraction) and not isinstance(value, bool)
 
 
 def _is_text(value: Expr) -> bool:
