@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from hubbub.accounting import costs
+from hubbub.accounting import costs, epsilon
 from hubbub.accounting.either_way import basic_cost, own_delta, without_own
 from hubbub.mechanisms import WeightedPartitionSelection
-from hubbub.mechanisms.weighted_selection import KeyWeights
+from hubbub.mechanisms.common import KeyWeights
 from hubbub.noise.testing import seeded
-from hubbub.terms import GaussianKeys, MissingParameter, Neighbours, OutOfRange
+from hubbub.terms import GaussianKeys, MissingParameter, Neighbours, NoBound, OutOfRange
 
 from .contract import BAD_NUMBERS
 from .laws import gaussian_masses
@@ -166,6 +166,17 @@ def test_the_own_delta_is_taken_off_once() -> None:
     assert without_own(event, REPLACE) is None
     assert costs.concentrated(event, REPLACE) is None
     assert costs.dominating_profile(event, REPLACE) is None
+    with pytest.raises(NoBound):
+        epsilon(event, delta=1e-6, neighbours=REPLACE)
+
+
+def test_a_choice_alone_costs_its_noise_and_its_own_delta() -> None:
+    asked = {"max_keys_per_unit": 20, "epsilon": 1, "delta": 1e-6, "own": 1e-7}
+    event = WeightedPartitionSelection(**asked).event  # type: ignore[arg-type]
+    cost = epsilon(event, delta=1.1e-6)
+    assert (cost.method, 0.999 < cost <= 1) == ("keys apart", True)
+    assert epsilon([event, event], delta=2.2e-6) < 2
+    assert epsilon(event, delta=2e-7) > cost
 
 
 @pytest.mark.parametrize("epsilon", [-1.0, 0.0, 0.3, 1.0, 2.0])

@@ -54,7 +54,7 @@ def _predict_column(
     reading: AggregateReading = value.param
     error = _reading_error(reading, plan, spent, confidence, count)
     if error is not None:
-        given = "" if reading.how is How.REF else f" if a group has {count:,.0f} rows"
+        given = "" if reading.how in (How.REF, How.CHOSEN) else f" if a group has {count:,.0f} rows"
         return Predicted(name, error, f"±{_short_number(error)}{given}")
     if reading.how is How.QUANTILE:
         rank = spent.curves[reading.curve].error(confidence)
@@ -67,6 +67,9 @@ def _predict_column(
 def _reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
+    if reading.how is How.CHOSEN:
+        assert spent.chooser is not None
+        return float(spent.chooser.count_error(confidence))
     if reading.how is How.REF:
         return float(spent.measures[reading.measures[0]].error(confidence) * plan.measures[reading.measures[0]].unit)
     if reading.how is How.MEAN and count:
@@ -99,6 +102,8 @@ def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> 
     for reading in readings_in(value):
         if reading.how is How.QUANTILE:
             names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
+        if reading.how is How.CHOSEN and spent.chooser is not None:
+            names.append(f"discrete Gaussian noise on people, std dev {float(spent.chooser.scale):.4g}, which chose it")
         for index in reading.measures:
             noise, measure = spent.noise(index), plan.measures[index]
             law = "discrete Gaussian" if noise.distribution == "gaussian" else "discrete Laplace"

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import mu_for, quick_epsilon, rho_for
-from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdPartitionSelection
+from hubbub.accounting import mu_for, quick_epsilon
+from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, WeightedPartitionSelection
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, QuestionPlan
 from hubbub.sql.price import Price
@@ -42,7 +42,7 @@ class NoiseAllocation:
 
     measures: tuple[DiscreteGaussian | Geometric, ...]
     curves: tuple[NoisyCDF, ...]
-    chooser: ThresholdPartitionSelection | None
+    chooser: WeightedPartitionSelection | None
 
     def noise(self, index: int) -> Noise:
         """The law of a measure's noise, in steps."""
@@ -61,18 +61,18 @@ def allocate_noise(
     plans: tuple[QuestionPlan, ...], price: Price, *, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
     """The noise for each plan; all of them together cost the price."""
+    if any(plan.selection is not None for plan in plans):
+        return _allocate_choices(plans, price, neighbours, unit)
     if price.rho is not None:
-        return _allocate_rho(plans, price.rho, price.delta, neighbours, unit)
+        return _allocate_rho(plans, price.rho, neighbours, unit)
     assert price.epsilon is not None
     if price.delta == 0:
         return tuple(_laplace_noise(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
     if (alone := _allocate_single(plans, price, neighbours, unit)) is not None:
         return (alone,)
-    chosen = any(not plan.public_keys for plan in plans)
-    half = price.delta / 2 if chosen else price.delta
-    rho = _largest_rho(price.epsilon, half, chosen)
+    rho = Fraction(mu_for(float(price.epsilon), float(price.delta))) ** 2 / 2  # of one Gaussian
     for _ in range(_ROUNDS):
-        allocations = _allocate_rho(plans, rho, half if chosen else price.delta, neighbours, unit)
+        allocations = _allocate_rho(plans, rho, neighbours, unit)
         if quick_epsilon(event_of(allocations), delta=price.delta, neighbours=neighbours) <= float(price.epsilon):
             return allocations
         rho *= _TENTH_PERCENT
@@ -83,12 +83,48 @@ def allocate_noise(
     )
 
 
+def _allocate_choices(
+    plans: tuple[QuestionPlan, ...], price: Price, neighbours: Neighbours, unit: Unit
+) -> tuple[NoiseAllocation, ...]:
+    """Plans of which some choose their keys: each by itself, for an equal part of the price.
+
+    Half of delta is for the tails of Gaussian noise, and half for the keys that one unit alone has; of a price in rho,
+    which has no tails, all of it.
+    """
+    choosing = sum(plan.selection is not None for plan in plans)
+    if price.rho is not None:
+        part = Price(rho=price.rho / len(plans), delta=price.delta / choosing)
+    else:
+        assert price.epsilon is not None
+        part = Price(epsilon=price.epsilon / len(plans), delta=price.delta / 2 / len(plans))
+    own = part.delta if price.rho is not None else price.delta / 2 / choosing
+    return tuple(
+        _allocate_choice(plan, part, own, neighbours, unit)
+        if plan.selection is not None
+        else allocate_noise((plan,), part, neighbours=neighbours, unit=unit)[0]
+        for plan in plans
+    )
+
+
+def _allocate_choice(
+    plan: QuestionPlan, part: Price, own: Fraction, neighbours: Neighbours, unit: Unit
+) -> NoiseAllocation:
+    from hubbub.sql import key_selection_noise as selection  # it allocates in the words of this module
+
+    if part.rho is not None:
+        return selection.allocate_with_selection_rho(plan, rho=part.rho, own=own, neighbours=neighbours, unit=unit)
+    assert part.epsilon is not None
+    return selection.allocate_with_selection(
+        plan, epsilon=part.epsilon, tail=part.delta, own=own, neighbours=neighbours, unit=unit
+    )
+
+
 def _allocate_single(
     plans: tuple[QuestionPlan, ...], price: Price, neighbours: Neighbours, unit: Unit
 ) -> NoiseAllocation | None:
     """A single measure is calibrated by its own discrete profile, which needs a little less noise."""
     plan = plans[0]
-    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves or not plan.public_keys:
+    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves:
         return None
     mechanism = DiscreteGaussian(
         sensitivity=_l2_length(plan.moved[0]),
@@ -101,24 +137,14 @@ def _allocate_single(
     return NoiseAllocation((mechanism,), (), None)
 
 
-def _largest_rho(epsilon: Fraction, delta: Fraction, chosen: bool) -> Fraction:
-    """Where the search starts: Gaussians together are one Gaussian; a choice of keys needs the looser conversion."""
-    if chosen:
-        return Fraction(rho_for(float(epsilon), float(delta)))
-    return Fraction(mu_for(float(epsilon), float(delta))) ** 2 / 2
-
-
 def _allocate_rho(
-    plans: tuple[QuestionPlan, ...], rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
+    plans: tuple[QuestionPlan, ...], rho: Fraction, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
-    """Gaussian noise whose rho add up to ``rho``; ``delta`` is for choosing keys, shared among the plans that do."""
-    choosing = sum(not plan.public_keys for plan in plans)
-    return tuple(_gaussian_noise(plan, rho / len(plans), delta / max(1, choosing), neighbours, unit) for plan in plans)
+    """Gaussian noise whose rho add up to ``rho``."""
+    return tuple(_gaussian_noise(plan, rho / len(plans), neighbours, unit) for plan in plans)
 
 
-def _gaussian_noise(
-    plan: QuestionPlan, rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
-) -> NoiseAllocation:
+def _gaussian_noise(plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
     shares = list(plan.weights)
     measures = tuple(
         DiscreteGaussian(
@@ -130,14 +156,7 @@ def _gaussian_noise(
         )
         for i, moved in enumerate(plan.moved)
     )
-    curves = _noisy_curves(plan, "rho", rho, neighbours, unit)
-    if plan.public_keys:
-        return NoiseAllocation(measures, curves, None)
-    under = keys_per_unit(plan)
-    chooser = ThresholdPartitionSelection(
-        delta=delta, max_keys_per_unit=under, rho=rho * shares[-1], noise="gaussian", neighbours=neighbours, unit=unit
-    )
-    return NoiseAllocation(measures, curves, chooser)
+    return NoiseAllocation(measures, _noisy_curves(plan, "rho", rho, neighbours, unit), None)
 
 
 def _laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
@@ -170,12 +189,6 @@ def _noisy_curves(
         )
         for i, curve in enumerate(plan.curves)
     )
-
-
-def keys_per_unit(plan: QuestionPlan) -> int:
-    """Under how many keys one person counts when keys are chosen."""
-    known = [number for number in (plan.bounding.keys, plan.bounding.rows) if number is not None]
-    return min(known)
 
 
 def _l2_length(moved: Moved) -> Fraction:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import Amount, Currency, Limit, cost_in
+from hubbub.accounting import Amount, Currency, Limit, cost_both_ways, cost_in
 from hubbub.ledger import AccountBalance
+from hubbub.mechanisms import WeightedPartitionSelection
 from hubbub.render import Document, Json, Section, TextTable
-from hubbub.sql.compiler.query_plan import QuestionPlan, readings_in
+from hubbub.sql.compiler.query_plan import KeySelection, QuestionPlan, readings_in
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors
 from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.sql.quote import QueryQuote
@@ -134,12 +135,11 @@ def preview_quote(
     """The preview of a priced question."""
     level = float(fraction_of(confidence, name="confidence"))
     reckoned = None if assume is None else exact(assume, name="assume")
-    dataset = quote.planned.dataset
     pairs = list(zip(quote.planned.plans, quote.spent, strict=True))
     return Preview(
         question=quote.planned.text,
         guarantee=quote.guarantee.describe(),
-        cost=cost_in(line.currency, quote.event, dataset.neighbours),
+        cost=_cost_of(quote, line),
         currency=line.currency,
         line=line,
         columns=tuple(column for plan, spent in pairs for column in _preview_columns(plan, spent, level, reckoned)),
@@ -150,6 +150,14 @@ def preview_quote(
         repeated=repeated,
         refused="" if repeated else refused,
     )
+
+
+def _cost_of(quote: QueryQuote, line: AccountBalance) -> Amount:
+    """What would be charged, as the ledger works it out."""
+    neighbours = quote.planned.dataset.neighbours
+    if line.currency is not Currency.EITHER or line.limit is None:
+        return cost_in(line.currency, quote.event, neighbours)
+    return cost_both_ways(line.limit, quote.event, neighbours, tail=quote.tail, stated=quote.stated)
 
 
 def _preview_columns(
@@ -169,14 +177,22 @@ def _capitalized(words: str) -> str:
 
 def _bound_words(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
     words = [plan.bounding.words().capitalize() + "."]
-    if spent.chooser is not None:
-        sure = spent.chooser.error(0.95)
-        words.append(
-            f"A group appears if its noisy number of people reaches {spent.chooser.threshold:,}; one of {sure:,} "
-            "people appears with 95% confidence."
-        )
+    if spent.chooser is not None and plan.selection is not None:
+        words.append(plan.selection.words().capitalize() + ".")
+        words.append(_choice_words(plan.selection, spent.chooser))
     clamped = [output.about for output in plan.outputs if " in [" in output.about]
     return [*words, *(f"{about}: values beyond are clamped." for about in clamped)]
+
+
+def _choice_words(selection: KeySelection, chooser: WeightedPartitionSelection) -> str:
+    least, sure = (-(-number // chooser.weights.one) for number in (chooser.threshold, chooser.error(0.95)))
+    words = f"A group appears if its noisy number of people reaches {least:,}; one of {sure:,} people appears with 95%"
+    if not selection.weighted:
+        return f"{words} confidence."
+    return (
+        f"{words} confidence, if all of them are in {selection.keys:,} groups. Who is in fewer counts for more in "
+        f"each: in one alone, for {chooser.weights.of(1) / chooser.weights.one:.3g}."
+    )
 
 
 def _plan_notes(plan: QuestionPlan) -> list[str]:

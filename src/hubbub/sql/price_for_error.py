@@ -73,7 +73,9 @@ def _share_cost(plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> Qu
             for index, part in spread.items():
                 need = part if pure else part * sum(spread.values())  # a mean's two noises share its error
                 needs[index] = max(needs[index], need)
-    least = max(needs) / 1000  # what only chooses keys or groups still needs something
+    if not any(needs):
+        return plan
+    least = max(needs) / 1000  # what only chooses groups still needs something
     whole = [max(1, round(max(need, least) / max(needs) * 1_000_000)) for need in needs]
     return replace(plan, weights=tuple(Fraction(part, sum(whole)) for part in whole))
 
@@ -85,7 +87,7 @@ def _noise_effects(
     moved = {
         i: float((plan.moved[i].l1 if pure else plan.moved[i].l2) * plan.measures[i].unit) for i in reading.measures
     }
-    if reading.how is How.REF:
+    if reading.how in (How.REF, How.CHOSEN):
         return moved
     total, count = reading.measures[:2]
     rows = assumed_count(plan, reckoned) or 1.0

@@ -58,12 +58,24 @@ class QueryQuote:
         """The plans of its parts."""
         return self.planned.plans
 
+    @property
+    def tail(self) -> Fraction | None:
+        """The delta of Gaussian tails, where part of the price's is for choosing keys (``allocate_noise``)."""
+        return self.price.delta / 2 if self.stated is not None else None
+
+    @property
+    def stated(self) -> Fraction | None:
+        """The epsilon that the noise was calibrated for, at ``tail``."""
+        return self.price.epsilon if any(plan.selection is not None for plan in self.plans) else None
+
     def facts(self, *, seconds: float) -> JobFacts:
         """What is charged and stored."""
         question = self.planned.identity()
         noise = [noise_identity(each.events()) for each in self.spent]
         return JobFacts(
             event=self.event,
+            tail=self.tail,
+            stated=self.stated,
             identity={**question, "noise": noise},
             question=question,
             size=sum(size_of(each) for each in self.planned.plans),

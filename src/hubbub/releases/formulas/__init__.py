@@ -5,6 +5,7 @@
 - ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
 - ``GivenIntervals(...)``                           values that bring their own intervals
+- ``Thresholded(i, least)``                         a measure that is only seen where it reached a threshold
 
 Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
 ``noises()``. Start with ``base``.
@@ -19,6 +20,7 @@ Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)`
 from hubbub.releases.formulas.arithmetic import Function, Key, Minus, Negate, Number, Over, Plus, Ref, Times
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
+from hubbub.releases.formulas.thresholded import Thresholded
 
 __all__ = [
     "Formula",
@@ -32,6 +34,7 @@ __all__ = [
     "Over",
     "Plus",
     "Ref",
+    "Thresholded",
     "Times",
     "Variance",
     "at_rows",
@@ -46,6 +49,8 @@ def move_columns(formula: Formula, *, measures: tuple[int, ...], keys: int) -> F
     def change(part: Formula) -> Formula:
         if isinstance(part, Ref):
             return Ref(measures[part.index])
+        if isinstance(part, Thresholded):
+            return Thresholded(measures[part.index], part.least)
         return Key(part.index + keys) if isinstance(part, Key) else part
 
     return rebuilt(formula, change)

@@ -42,6 +42,12 @@ def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -
         NoisyColumn(measure.name, measure.unit / fine, Noise(noise.distribution, noise.scale * fine), values)
         for measure, noise, values in zip(plan.measures, noises, measured.measures, strict=True)
     )
+    if plan.selection is not None and not plan.selection.weighted:
+        assert spent.chooser is not None
+        measures = (
+            *measures,
+            NoisyColumn("people", Fraction(1), Noise("gaussian", spent.chooser.scale), measured.people),
+        )
     return AnswerPart(plan, spent, measured.keys, measures, measured.quantiles)
 
 
@@ -254,6 +260,9 @@ _LEAVES: dict[str, Callable[[Expr, AnswerPart], Formula]] = {
 
 
 def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
+    if reading.how is How.CHOSEN:
+        assert part.spent.chooser is not None
+        return formulas.Thresholded(len(part.plan.measures), part.spent.chooser.threshold)
     refs = [formulas.Ref(index) for index in reading.measures]
     if reading.how is How.REF:
         return refs[0]

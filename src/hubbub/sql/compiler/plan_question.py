@@ -31,6 +31,7 @@ def plan_question(question: Question, aggregates: AggregatePlan, bounded: Bounde
         levels=question.levels,
         notes=_plan_notes(question, aggregates.keys, texts),
         clamped=aggregates.clamped,
+        selection=bounded.selection,
     )
 
 
