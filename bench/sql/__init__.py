@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bench.rows import Row
 
-PARTS = ("front", "speed", "peers", "accuracy", "budgets", "tpch")
+PARTS = ("front", "speed", "peers", "accuracy", "keys", "budgets", "tpch")
 
 
 def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = True) -> list[Row]:
     """Everything measured in one run; with ``peers_again`` off, what was kept of peers is used."""
-    from bench.sql import accuracy, beside, budgets, front, ours, speed, table
+    from bench.sql import accuracy, beside, budgets, front, ours, selection, speed, table
     from bench.sql.tpch import rows as tpch
 
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
@@ -28,6 +28,7 @@ def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = Tru
             "speed": lambda: speed.rows(quick, prepared[speed.size(quick)]),
             "peers": lambda: beside.rows(quick, prepared, again=peers_again),
             "accuracy": lambda: accuracy.rows(quick),
+            "keys": lambda: selection.rows(quick),
             "budgets": lambda: budgets.rows(quick),
             "tpch": lambda: tpch.rows(quick),
         }

@@ -18,6 +18,7 @@ from hubbub.ledger import Ledger
 EPSILON, DELTA = 1, 1e-8
 PLENTY = (10**6, 1e-2)  # for figures that need thousands of releases of synthetic data
 AMOUNT, WIDE = (0, 200), (0, 500)
+PRODUCTS_EACH = 20  # of one person, as peers are told
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,19 @@ QUESTIONS = {
 }
 
 
+DESCRIPTOR = """
+dataset = {{ name = "purchases", engine = "duckdb" }}
+privacy = {{ population = "buyers", unit = "t.user_id", budget = {{ epsilon = {budget[0]}, delta = {budget[1]} }} }}
+[tables.t]
+source = "{source}"
+unit = "user_id"
+max_rows_per_unit = {rows}
+columns.amount = {{ lower = {amount[0]}, upper = {amount[1]} }}
+columns.region = {{ values = {regions} }}
+columns.product = {{ max_per_unit = {products} }}
+"""
+
+
 @contextmanager
 def connected(
     source: Path | str,
@@ -50,16 +64,10 @@ def connected(
 ) -> Iterator[object]:
     """A connection on a file whose table is ``t``, with a ledger of its own on the disk of the project."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        connection = hb.connect(
-            str(source),
-            unit="user_id",
-            max_rows_per_unit=max_rows_per_unit,
-            bounds={"amount": amount},
-            keys={"region": REGIONS},
-            budget=hb.Budget(*budget),
-            ledger=_ledger(folder),
-        )
-        with closing(connection):
+        place = Path(folder, "purchases.toml")
+        facts = {"source": Path(source).resolve(), "rows": max_rows_per_unit, "amount": amount, "budget": budget}
+        place.write_text(DESCRIPTOR.format(**facts, regions=REGIONS, products=PRODUCTS_EACH))
+        with closing(hb.connect(place, ledger=_ledger(folder))) as connection:
             yield connection
 
 

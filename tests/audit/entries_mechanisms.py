@@ -20,6 +20,7 @@ IN_BULK = {  # which give many outcomes at once
     "OptimalPartitionSelection",
     "RandomizedResponse",
     "ThresholdPartitionSelection",
+    "WeightedPartitionSelection",
 }
 
 

@@ -37,6 +37,7 @@ QUESTIONS: dict[str, tuple[str, Price]] = {
     "public keys": ("SELECT w, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY w", PURE),
     "public keys, gaussian": ("SELECT w, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY w", APPROXIMATE),
     "unknown keys": ("SELECT city, COUNT(*) AS n FROM t GROUP BY city", CHOOSING),
+    "unknown keys, people": ("SELECT city, COUNT(DISTINCT pid) AS people FROM t GROUP BY city", CHOOSING),
     "median": ("SELECT MEDIAN(x) AS m FROM t", PURE),
     "filtered": ("SELECT COUNT(*) AS n FROM t WHERE x > 3 AND w = 'a'", PURE),
 }
@@ -96,7 +97,7 @@ def _outcome(told: QueryQuote, statements: Any, engine: Any) -> Any:
 
 
 def _told(run: measurement.NoisyResult) -> dict[str, tuple[Any, ...]]:
-    columns = [*run.measures, *(quantile.values for quantile in run.quantiles)]
+    columns = [*run.measures, *(quantile.values for quantile in run.quantiles), *([run.people] if run.people else [])]
     return {repr(key): tuple(column[i] for column in columns) for i, key in enumerate(run.keys)}
 
 

@@ -23,6 +23,7 @@ class Read:
 
     measures: tuple[dict[Any, int], ...]
     curves: tuple[dict[Any, int], ...]
+    people: dict[Any, int]  # weighted, by the keys that are to be chosen
 
 
 class _Exact:
@@ -30,6 +31,17 @@ class _Exact:
 
     def release(self, given: Any) -> Any:
         return given
+
+
+class _ExactChoice:
+    """Names every key, and notes the sums by which keys would be chosen."""
+
+    def __init__(self) -> None:
+        self.sums: dict[Any, int] = {}
+
+    def release(self, sums: dict[Any, int]) -> dict[Any, int]:
+        self.sums = {repr(key): number for key, number in sums.items()}
+        return sums
 
 
 class _ExactCurve:
@@ -56,10 +68,11 @@ class _ExactCurve:
 def read_plan(engine: DuckDB, plan: QuestionPlan, statements: Any) -> Read:
     """The plan's integers by the real way of measuring, without noise and with every key."""
     curves = [_ExactCurve(plan.size or 1) for _ in plan.curves]
-    spent = SimpleNamespace(measures=[_Exact()] * len(plan.measures), curves=curves, chooser=_Exact())
+    chooser = _ExactChoice()
+    spent = SimpleNamespace(measures=[_Exact()] * len(plan.measures), curves=curves, chooser=chooser)
     told = measurement.run(engine, plan, spent, statements, seconds=60)  # type: ignore[arg-type]  # it has the same parts
     columns = tuple(dict(zip(map(repr, told.keys), column, strict=True)) for column in told.measures)
-    return Read(columns, tuple(curve.leaves for curve in curves))
+    return Read(columns, tuple(curve.leaves for curve in curves), chooser.sums)
 
 
 def read_exactly(engine: DuckDB, planned: QueryPlan) -> list[Read]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from hubbub.sql.compiler.query_plan import QuestionPlan, SumKind
-from hubbub.sql.noise_allocation import keys_per_unit
+from hubbub.mechanisms.common import KeyWeights
+from hubbub.sql.compiler.query_plan import KeySelection, QuestionPlan
 from hubbub.terms import Neighbours
 from tests.sql._exact import Read
 
@@ -24,9 +24,25 @@ def distances(plan: QuestionPlan, one: Read, other: Read, neighbours: Neighbours
         if (l1 := sum(map(abs, difference(before, after)))) > sides * plan.curve_rows:
             too_far.append(f"curve {i}: L1 {l1}, and {sides} times {plan.curve_rows} was said")
     too_far += jointly_moved(plan, one, other)
-    if not plan.public_keys:
-        too_far += keys_moved(plan, one, other, sides)
+    if plan.selection is not None:
+        too_far += choice_moved(plan.selection, one.people, other.people, neighbours)
     return too_far
+
+
+def choice_moved(
+    selection: KeySelection, one: dict[Any, int], other: dict[Any, int], neighbours: Neighbours
+) -> list[str]:
+    """Whether a person is under no more keys than is reckoned with, and counts under each what that number allows."""
+    weights = KeyWeights(selection.keys, weighted=selection.weighted)
+    parts = [part for part in difference(one, other) if part]
+    sides = 2 if neighbours is Neighbours.REPLACE else 1
+    if len(parts) > sides * selection.keys:
+        return [f"{len(parts)} keys changed, and {sides} times {selection.keys} was said"]
+    if sum(part * part for part in parts) > weights.length(neighbours) ** 2:
+        return [f"the choice moved by {parts}, and {float(weights.length(neighbours))} was said"]
+    if sides == 1 and parts and {abs(part) for part in parts} != {weights.of(len(parts))}:
+        return [f"{len(parts)} keys moved by {parts}, and {weights.of(len(parts))} each was said"]
+    return []
 
 
 def jointly_moved(plan: QuestionPlan, one: Read, other: Read) -> list[str]:
@@ -40,17 +56,6 @@ def jointly_moved(plan: QuestionPlan, one: Read, other: Read) -> list[str]:
             l2_squared += Fraction(sum(part * part for part in parts), plan.moved[i].l2_squared)
         if l1 > 1 or l2_squared > 1:
             too_far.append(f"measures {group} together: {float(l1)} in L1, {float(l2_squared)} in L2^2, and 1 was said")
-    return too_far
-
-
-def keys_moved(plan: QuestionPlan, one: Read, other: Read, sides: int) -> list[str]:
-    """Whether a person counts once under a key, and under no more keys than the choice of keys reckons with."""
-    place = next(i for i, m in enumerate(plan.measures) if m.counted is SumKind.PEOPLE and m.condition is None)
-    parts = difference(one.measures[place], other.measures[place])
-    changed = sum(part != 0 for part in parts)
-    too_far = [f"a key's people moved by {max(map(abs, parts))}"] if any(abs(part) > 1 for part in parts) else []
-    if changed > sides * keys_per_unit(plan):
-        too_far.append(f"{changed} keys changed, and {sides} times {keys_per_unit(plan)} was said")
     return too_far
 
 

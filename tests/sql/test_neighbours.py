@@ -117,7 +117,7 @@ def test_keys_that_look_alike_outside_the_engine_are_one_key_inside_it(tmp_path:
         inner = f"SELECT pid, {key} AS key FROM t"
         text = f"SELECT key, COUNT(DISTINCT pid) AS n FROM ({inner}) GROUP BY key"
         [read] = read_exactly(engine, plan_text(text, dataset, gaussian=True))
-        assert set(read.measures[0].values()) <= {0, 1}, (key, read)
+        assert set(read.people.values()) <= {0, 1}, (key, read)
     engine.close()
 
 

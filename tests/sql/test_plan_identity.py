@@ -29,6 +29,7 @@ from hubbub.sql.compiler.query_plan import (
     Bounding,
     Clamped,
     GroupKey,
+    KeySelection,
     Moved,
     PlannedColumn,
     QuantileCurve,
@@ -162,7 +163,8 @@ def _or_refused(function: Any, *given: Any) -> Any:
 # ---------------------------------------------------------------- every part of a plan is decided about
 
 DECIDES: dict[type, str] = {
-    QuestionPlan: "source where keys measures curves bounding",
+    QuestionPlan: "source where keys measures curves bounding selection",
+    KeySelection: "keys weighted",
     GroupKey: "value domain",
     BoundedSum: "counted value condition step lower upper centre square fine",
     QuantileCurve: "value condition lower width cells",
@@ -333,7 +335,7 @@ def test_names_of_classes_and_fields_do_not_leak() -> None:
     here = "rows where keys sums curves quantiles bound of values adds if step lower upper centre squared parts width "
     here += "cells shape rows_per_key totals norm as join on at_most unique_by ranked_by table private prepared fields "
     here += "by having distinct op args with type from digits kind name value function order filtered person others "
-    here += "fraction float datetime date"
+    here += "fraction float datetime date chosen most weighted"
     assert keys <= set(here.split())
 
 

@@ -23,6 +23,7 @@ from hubbub.terms import (
     Event,
     ExponentialChoice,
     GaussianDP,
+    GaussianKeys,
     GaussianNoise,
     Guarantee,
     HubbubError,
@@ -58,6 +59,7 @@ about = {"neighbours": st.sampled_from(Neighbours), "unit": st.builds(Unit, word
 steps = st.one_of(
     st.builds(LaplaceNoise, scale=positive, sensitivity=positive, grid=positive, dimension=st.integers(1, 99), **about),
     st.builds(GaussianNoise, sigma=positive, sensitivity=positive, grid=positive, **about),
+    st.builds(GaussianKeys, sigma=positive, sensitivity=positive, grid=positive, own=chance, **about),
     st.builds(ExponentialChoice, epsilon=positive, **about),
     st.builds(PureStep, mechanism=words, epsilon=positive, **about),
     st.builds(ApproximateStep, mechanism=st.just("keys"), epsilon=positive, delta=chance, **about),
@@ -141,10 +143,12 @@ def test_every_form_ever_written_stays_readable(path: Path) -> None:
 
 
 def test_there_is_a_fixture_for_every_kind() -> None:
-    stored = json.loads((FIXTURES / "format-1.json").read_text())
+    files = sorted(FIXTURES.glob("*.json"))
+    stored = [entry for path in files for entry in json.loads(path.read_text())]
     kinds = {entry["stored"].get("kind", entry["stored"]["hubbub"].partition("/")[0]) for entry in stored}
     assert kinds == {
         *("laplace", "gaussian", "exponential", "pure", "approximate", "concentrated"),
+        "gaussian-keys",
         *("compose", "repeat", "parallel", "poisson", "without-replacement"),
         *("pure-dp", "approximate-dp", "zcdp", "renyi-dp", "gaussian-dp"),
         *("guarantee", "budget", "receipt", "unit"),

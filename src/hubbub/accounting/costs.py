@@ -22,6 +22,7 @@ from hubbub.terms import (
     ConcentratedStep,
     Event,
     ExponentialChoice,
+    GaussianKeys,
     GaussianNoise,
     LaplaceNoise,
     Neighbours,
@@ -157,6 +158,12 @@ def _zcdp_of_gaussian_noise(event: GaussianNoise, neighbours: Neighbours) -> tup
     return event.rho * unit_distance(event, neighbours) ** 2, Fraction(0)
 
 
+@concentrated.register
+def _zcdp_of_gaussian_keys(event: GaussianKeys, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    """Of two steps apart nothing is known: what is left when a lonely key is not named differs from either end."""
+    return (event.noise.rho, event.own) if unit_distance(event, neighbours) == 1 else None
+
+
 @concentrated.register(LaplaceNoise | PureStep)
 def _zcdp_of_pure_step(event: LaplaceNoise | PureStep, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
     return pure_rho(event.epsilon * unit_distance(event, neighbours)), Fraction(0)
@@ -256,6 +263,15 @@ def _profile_of_gaussian_noise(event: GaussianNoise, neighbours: Neighbours) -> 
     return (
         None if mu_slack is None else privacy_profiles.gaussian_profile(mu_slack[0] * apart, slack=mu_slack[1] * apart)
     )
+
+
+@dominating_profile.register
+def _profile_of_gaussian_keys(event: GaussianKeys, neighbours: Neighbours) -> PrivacyProfile | None:
+    """That of the noise, but for a share ``own`` of the outputs: docs/proofs/keys.md."""
+    if unit_distance(event, neighbours) > 1:
+        return None
+    inner = dominating_profile(event.noise, neighbours)
+    return None if inner is None else privacy_profiles.leaky_profile(inner, min(1.0, float(round_up(float(event.own)))))
 
 
 @dominating_profile.register

@@ -21,6 +21,7 @@ from hubbub.terms import (
     Compose,
     ConcentratedStep,
     Event,
+    GaussianKeys,
     GaussianNoise,
     Neighbours,
     NoBound,
@@ -103,6 +104,8 @@ def own_delta(event: Event, neighbours: Neighbours) -> Fraction:
     if isinstance(event, ConcentratedStep):
         cost = costs.concentrated(event, neighbours)
         return event.delta if cost is None else cost[1]
+    if isinstance(event, GaussianKeys):
+        return event.own
     if isinstance(event, Compose):
         return sum((own_delta(part, neighbours) for part in event.events), Fraction(0))
     if isinstance(event, Repeat):
@@ -126,6 +129,8 @@ def without_own(event: Event, neighbours: Neighbours) -> Event | None:
     """The event whose steps bring no delta of their own; None where taking it off is not known to be sound."""
     if isinstance(event, ApproximateStep | ConcentratedStep):
         return _clean_step(event, neighbours)
+    if isinstance(event, GaussianKeys):
+        return event.noise if costs.unit_distance(event, neighbours) == 1 else None
     if isinstance(event, Compose | Parallel):
         parts = [without_own(part, neighbours) for part in event.events]
         known = tuple(part for part in parts if part is not None)

@@ -23,11 +23,13 @@ from hubbub.accounting import lower_bounds as lower
 from hubbub.terms import (
     Compose,
     Event,
+    GaussianKeys,
     GaussianNoise,
     MixedUnits,
     Neighbours,
     NoBound,
     Real,
+    Repeat,
     Unit,
     WrongShape,
     exact,
@@ -215,7 +217,23 @@ def _closed_forms(whole: Event, delta: Fraction, relation: Neighbours) -> dict[s
     if (mu_slack := costs.gaussian_mu(whole, relation)) is not None:
         mu, slack = mu_slack
         bounds["gaussian"] = gaussian_tradeoff.epsilon_of(float(delta) * (1 - slack), mu) + slack
+    noise, own = _keys_apart(whole, relation)
+    if 0 < own < delta:
+        bounds["keys apart"] = min(_closed_forms(noise, delta - own, relation).values(), default=math.inf)
     return bounds
+
+
+def _keys_apart(whole: Event, relation: Neighbours) -> tuple[Event, Fraction]:
+    """The event with the noise of each choice of keys in its place, and the chances of lonely keys, added up.
+
+    The noise of a choice is what is left of it but for a share ``own`` of the outputs: docs/proofs/keys.md.
+    """
+    parts = costs.flatten_event(whole)
+    if any(isinstance(part, GaussianKeys) and costs.unit_distance(part, relation) > 1 for part, _ in parts):
+        return whole, Fraction(0)
+    own = sum((part.own * times for part, times in parts if isinstance(part, GaussianKeys)), Fraction(0))
+    noises = ((part.noise if isinstance(part, GaussianKeys) else part, times) for part, times in parts)
+    return Compose(tuple(Repeat(part, times) for part, times in noises)) if own else whole, own
 
 
 def _delta_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str, float]:

@@ -115,6 +115,16 @@ def approximate_profile(epsilon: float, delta: float) -> PrivacyProfile:
     return PrivacyProfile.symmetric(lambda at: delta + (1 - delta) * inner(at), reach=epsilon)
 
 
+def leaky_profile(profile: PrivacyProfile, leak: float) -> PrivacyProfile:
+    """A pair of which a share ``leak`` may be anything, and the rest has this profile."""
+    return PrivacyProfile(
+        lambda at: leak + (1 - leak) * profile.remove(at),
+        lambda at: leak + (1 - leak) * profile.add(at),
+        profile.reach,
+        profile.slack,
+    )
+
+
 def bounded_range(epsilon: float) -> PrivacyProfile:
     """A mechanism whose losses on any pair span at most epsilon, as the exponential mechanism's do."""
 

@@ -25,6 +25,7 @@ from hubbub.mechanisms.randomized_response import RandomizedResponse
 from hubbub.mechanisms.report_noisy_max import PermuteAndFlip, ReportNoisyMax
 from hubbub.mechanisms.sample_aggregate import SampleAggregate
 from hubbub.mechanisms.sparse_vector import AboveThreshold
+from hubbub.mechanisms.weighted_selection import WeightedPartitionSelection
 from hubbub.mechanisms.workload.mechanism import Workload
 
 __all__ = [
@@ -45,5 +46,6 @@ __all__ = [
     "SampleAggregate",
     "ThresholdPartitionSelection",
     "TreeCounter",
+    "WeightedPartitionSelection",
     "Workload",
 ]

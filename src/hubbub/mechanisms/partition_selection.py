@@ -97,7 +97,7 @@ class ThresholdPartitionSelection(Mechanism):
 
     def release(self, counts: Mapping[K, int], *, rng: raw.RandomSource | None = None) -> dict[K, int]:
         """The named keys with their noisy counts, in an order that tells nothing about the input's."""
-        people = _present_keys(counts)
+        people = present_keys(counts)
         draw = raw.discrete_gaussian if self._gaussian else raw.discrete_laplace
         noisy = zip(people, draw(self.scale, len(people), rng=rng).tolist(), strict=True)
         kept = {key: people[key] + drawn for key, drawn in noisy if people[key] + drawn >= self.threshold}
@@ -156,7 +156,7 @@ class OptimalPartitionSelection(Mechanism):
     def release(self, counts: Mapping[K, int], *, rng: raw.RandomSource | None = None) -> list[K]:
         """The named keys, in an order that tells nothing about the input's."""
         by_count: dict[int, list[K]] = {}
-        for key, people in _present_keys(counts).items():
+        for key, people in present_keys(counts).items():
             by_count.setdefault(min(people, len(self._chances) - 1), []).append(key)
         kept: list[K] = []
         for people, keys in by_count.items():
@@ -203,7 +203,7 @@ def _moved_counts(max_keys_per_unit: object, neighbours: Neighbours) -> int:
     )
 
 
-def _present_keys(counts: Mapping[K, int]) -> dict[K, int]:
+def present_keys(counts: Mapping[K, int]) -> dict[K, int]:
     """Counts of at least one: a key of nobody is not there, whatever the caller listed."""
     if not isinstance(counts, Mapping):
         raise WrongShape(

@@ -146,6 +146,11 @@ class ValuePrinter:
         known = f"CASE WHEN {text} > 0 THEN {up} WHEN {text} < 0 THEN {down} ELSE {zero} END"
         return f"CASE WHEN {text} IS NOT NULL THEN {known} END"
 
+    def _step(self, text: str, steps: Sequence[tuple[int, int]]) -> str:
+        """Comparisons with the numbers, halving each time; what stands beside them fits 32 bits, and sums of it 64."""
+        edges = [str(most) for most, _ in steps]
+        return _halve_edges(text, edges, 0, len(edges) - 1, lambda place: steps[place][1])
+
     def _known_number(self, value: Expr, text: str) -> str:
         number = self.operations.number(value, text)
         return f"CASE WHEN NOT {self.dialect.is_nan.format(number)} THEN {number} END"
@@ -260,6 +265,7 @@ _TEMPLATES: dict[str, Callable[[ValuePrinter, Expr, list[str]], str]] = {
     "on_grid": lambda own, value, parts: own._on_grid(value.args[0], parts[0], value.param),
     "cell": lambda own, value, parts: own._cell(value.args[0], parts[0], value.param),
     "bucket": lambda own, value, parts: own._bucket(parts[0], value.param),
+    "step": lambda own, value, parts: own._step(parts[0], value.param),
     "known_number": lambda own, value, parts: own._known_number(value.args[0], parts[0]),
     "size": lambda own, value, parts: own._size(value.args[0], parts[0], *value.param),
     "sum_of": lambda own, _, parts: own.dialect.sum.format(parts[0]),

@@ -35,6 +35,7 @@ _TAGS: dict[str, type[formulas.Formula]] = {
     "over": formulas.Over,
     "plus": formulas.Plus,
     "ref": formulas.Ref,
+    "thresholded": formulas.Thresholded,
     "times": formulas.Times,
     "variance": formulas.Variance,
 }
@@ -56,6 +57,7 @@ _KEYS: dict[type[Any], dict[str, str]] = {
     formulas.Over: stored_keys("a b"),
     formulas.Plus: stored_keys("a b"),
     formulas.Ref: stored_keys("index"),
+    formulas.Thresholded: stored_keys("index least"),
     formulas.Times: stored_keys("a b"),
     formulas.Variance: stored_keys("total squares count centre spread_upper root sample"),
 }

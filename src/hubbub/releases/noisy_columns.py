@@ -115,6 +115,29 @@ def noise_pmf(distribution: str, scale: Fraction) -> tuple[Floats, Floats]:
     return points, weights / weights.sum()
 
 
+def noise_log_tail(noise: Noise, points: Floats) -> Floats:
+    """ln P(X >= x) of the noise at whole numbers x; beyond five times its radius, as there."""
+    if noise.distribution == "none":
+        return np.asarray(np.where(points > 0, -np.inf, 0.0), dtype=np.float64)
+    reach = 5 * noise_radius(noise)
+    x, scale = np.clip(points, -reach, reach), float(noise.scale)
+    if noise.distribution == "laplace":
+        far = -np.log1p(np.exp(-1 / scale)) - np.where(x > 0, x, 1 - x) / scale
+        return np.asarray(np.where(x > 0, far, np.log1p(-np.exp(far))), dtype=np.float64)
+    if scale > _TABLED:
+        from scipy.special import log_ndtr
+
+        return np.asarray(log_ndtr((0.5 - x) / scale), dtype=np.float64)
+    return _gaussian_log_tails(noise.scale, reach)[(x + reach).astype(np.int64)]
+
+
+@lru_cache(maxsize=64)
+def _gaussian_log_tails(sigma: Fraction, reach: int) -> Floats:
+    logs = -0.5 * (np.arange(reach, -reach - 1, -1) / float(sigma)) ** 2
+    summed = np.logaddexp.accumulate(logs)[::-1]
+    return np.asarray(summed - summed[0], dtype=np.float64)
+
+
 def simultaneous(confidence: float, rows: int) -> float:
     """The confidence of each of so many intervals with which all of them hold at once with ``confidence``."""
     return 1 - (1 - confidence) / rows if rows > 1 else confidence

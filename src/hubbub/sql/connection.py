@@ -283,7 +283,8 @@ class Connection:
         self.check_open()
         bounds = {} if totals is None else _check_totals(totals)
         norm = "L1" if self.limit.currency is Currency.PURE else "L2"
-        return plan_kinds(text, self.dataset, kinds, totals=bounds, clipping=clipping, norm=norm)
+        choose = self.limit.whole.delta > 0
+        return plan_kinds(text, self.dataset, kinds, totals=bounds, clipping=clipping, norm=norm, choose_keys=choose)
 
     def _priced(
         self, text: str, terms: PriceTerms, totals: Mapping[str, object] | None, *, clipping: bool = False

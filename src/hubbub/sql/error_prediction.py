@@ -13,6 +13,8 @@ from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, 
 from hubbub.sql.compiler.question import Scan
 from hubbub.sql.noise_allocation import NoiseAllocation
 
+_SUMS = (How.REF, How.LINEAR, How.CHOSEN)
+
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
@@ -56,7 +58,7 @@ def _predict_column(
     reading: AggregateReading = value.param
     error = _reading_error(reading, plan, spent, confidence, count)
     if error is not None:
-        given = "" if reading.how in (How.REF, How.LINEAR) else f" if a group has {count:,.0f} rows"
+        given = "" if reading.how in _SUMS else f" if a group has {count:,.0f} rows"
         return Predicted(name, error, f"±{_short_number(error)}{given}")
     if reading.how is How.QUANTILE:
         rank = spent.curves[reading.curve].error(confidence)
@@ -69,7 +71,7 @@ def _predict_column(
 def _reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
-    if reading.how in (How.REF, How.LINEAR):
+    if reading.how in _SUMS:
         return _size_error(reading, plan, spent, confidence)
     if reading.how is How.MEAN and count:
         return _size_error(reading, plan, spent, confidence) / count
@@ -81,6 +83,9 @@ def _size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAlloc
 
     An average's depends a little on where it lies: at half the range from the middle, here.
     """
+    if reading.how is How.CHOSEN:
+        assert spent.chooser is not None
+        return float(spent.chooser.count_error(confidence))
     if reading.how is How.QUANTILE:
         return float(spent.curves[reading.curve].error(confidence))
     errors = [float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures]
@@ -131,6 +136,8 @@ def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> 
     for reading in readings_in(value):
         if reading.how is How.QUANTILE:
             names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
+        if reading.how is How.CHOSEN and spent.chooser is not None:
+            names.append(f"discrete Gaussian noise on people, std dev {float(spent.chooser.scale):.4g}, which chose it")
         for index in reading.measures:
             noise, measure = spent.noise(index), plan.measures[index]
             law = "discrete Gaussian" if noise.distribution == "gaussian" else "discrete Laplace"

@@ -100,11 +100,9 @@ def plan_stages(plan: QuestionPlan) -> tuple[str, ...]:
 
 
 def _key_words(plan: QuestionPlan) -> str:
-    if not plan.keys:
-        return "none, one row"
-    if plan.public_keys:
-        return f"{plan.size:,} public rows, also those that are empty"
-    return "chosen privately by noisy counts of people"
+    if plan.selection is not None:
+        return f"chosen privately: {plan.selection.words()}"
+    return f"{plan.size:,} public rows, also those that are empty" if plan.keys else "none, one row"
 
 
 def _item_lines(item: Item) -> list[str]:

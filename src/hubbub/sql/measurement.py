@@ -7,11 +7,12 @@ beforehand; the answer is worked out from them each time it is shown.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,8 @@ LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quant
 CHOSEN_SIZE = 1 << 18  # bytes for an answer whose keys are chosen privately
 _NUMBER = 26  # bytes of one stored integer, roughly: enough for 2^80
 _FORMAT = 1
+
+Key: TypeAlias = tuple[Value | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,11 @@ class Quantiles:
 class NoisyResult:
     """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of the plan."""
 
-    keys: tuple[tuple[Value | None, ...], ...]  # one tuple per row of the answer
+    keys: tuple[Key, ...]  # one tuple per row of the answer
     measures: tuple[tuple[int, ...], ...]
     quantiles: tuple[Quantiles, ...]
     fine: int = 1  # the integers count parts of a step, so many of them to one
+    people: tuple[int, ...] = ()  # the noisy numbers of people that chose the keys, where they are told
 
 
 def run(
@@ -57,11 +61,17 @@ def run(
     Not covered: running time.
     """
     left = list(statements)
+    keys: tuple[Key, ...] = public_keys(plan.keys)
+    people: tuple[int, ...] = ()
+    if plan.selection is not None:
+        chosen = _chosen_keys(plan, engine.rows(left.pop(0).sql, seconds=seconds), spent)
+        keys, people = tuple(chosen), () if plan.selection.weighted else tuple(chosen.values())
     rows = engine.rows(left.pop(0).sql, seconds=seconds) if plan.measures else []
-    keys, integers = _by_key(plan, rows, spent)
+    integers = _measured(plan, keys, _summed_rows(plan, rows))
     noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
     curves = [_curve(engine, plan, spent, index, statement, seconds) for index, statement in enumerate(left)]
-    return NoisyResult(keys, noisy, tuple(_quantile(plan, curves, reading) for reading in plan.quantiles))
+    quantiles = tuple(_quantile(plan, curves, reading) for reading in plan.quantiles)
+    return NoisyResult(keys, noisy, quantiles, people=people)
 
 
 def _noisy(spent: NoiseAllocation, index: int, column: Sequence[int]) -> tuple[int, ...]:
@@ -74,60 +84,59 @@ def _noisy(spent: NoiseAllocation, index: int, column: Sequence[int]) -> tuple[i
 # ---------------------------------------------------------------- keys
 
 
-def public_keys(keys: Sequence[GroupKey]) -> tuple[tuple[Value | None, ...], ...]:
+def public_keys(keys: Sequence[GroupKey]) -> tuple[Key, ...]:
     """Every combination of the public values, in order."""
     return tuple(product(*(key.domain or () for key in keys)))
 
 
-def _by_key(
-    plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], spent: NoiseAllocation
-) -> tuple[tuple[tuple[Value | None, ...], ...], list[list[int]]]:
-    """The keys of the answer, and the integers of each measure in their order; 0 for a public key that is empty."""
+def _summed_rows(plan: QuestionPlan, rows: Sequence[tuple[Any, ...]]) -> dict[Key, tuple[int, ...]]:
+    """The integers of each key; of keys that the engine tells apart and we do not, their sums."""
     width = len(plan.keys)
-    found: dict[tuple[Value | None, ...], tuple[int, ...]] = {}
+    known: dict[Key, tuple[int, ...]] = {}
     for row in rows:
         key, integers = _normal(row[:width], plan.keys), tuple(int(value or 0) for value in row[width:])
-        found[key] = tuple(a + b for a, b in zip(found[key], integers, strict=True)) if key in found else integers
-    keys = public_keys(plan.keys) if plan.public_keys else _chosen(plan, found, spent)
+        known[key] = tuple(a + b for a, b in zip(known[key], integers, strict=True)) if key in known else integers
+    return known
+
+
+def _measured(plan: QuestionPlan, keys: Sequence[Key], known: dict[Key, tuple[int, ...]]) -> list[list[int]]:
+    """The integers of each measure in the order of the keys; 0 for a key that is empty."""
     empty = (0,) * len(plan.measures)
-    return keys, [[found.get(key, empty)[i] for key in keys] for i in range(len(plan.measures))]
+    return [[known.get(key, empty)[i] for key in keys] for i in range(len(plan.measures))]
 
 
-def _normal(key: Sequence[Any], keys: Sequence[GroupKey]) -> tuple[Value | None, ...]:
+def _normal(key: Sequence[Any], keys: Sequence[GroupKey]) -> Key:
     """A key as the engine gives it, as the value that was declared."""
     return tuple(_value(value, declared.value.kind) for value, declared in zip(key, keys, strict=True))
 
 
 def _value(value: Any, kind: Kind) -> Value | None:
+    """What two statements give for one key is one key; no number is itself only if it is the same object."""
     if value is None:
         return None
+    if isinstance(value, float) and math.isnan(value):
+        return math.nan
     if kind is Kind.INTEGER:
         return int(value)
     given: Value = value.date() if kind is Kind.DATE and isinstance(value, datetime) else value
     return given
 
 
-def _chosen(
-    plan: QuestionPlan, found: dict[tuple[Value | None, ...], tuple[int, ...]], spent: NoiseAllocation
-) -> tuple[tuple[Value | None, ...], ...]:
-    """The keys that many people have, by noisy counts of people; as many as the stored answer has room for."""
+def _chosen_keys(plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], spent: NoiseAllocation) -> dict[Key, int]:
+    """The keys that many people have, with the noisy sums that say so; as many as the stored answer has room for."""
     assert spent.chooser is not None
-    place = next(
-        i for i, measure in enumerate(plan.measures) if measure.counted == "people" and measure.condition is None
-    )
-    told = spent.chooser.release({key: integers[place] for key, integers in found.items()})
-    ranked = sorted(told, key=lambda key: -told[key])
+    named = spent.chooser.release({key: sums[0] for key, sums in _summed_rows(plan, rows).items()})
     room = CHOSEN_SIZE - 4096
     kept = []
-    for key in ranked:
+    for key in sorted(named, key=lambda key: -named[key]):
         room -= len(json.dumps([_plain(value) for value in key])) + _NUMBER * (len(plan.measures) + 1)
         if room < 0:
             break
         kept.append(key)
-    return tuple(sorted(kept, key=_order))
+    return {key: named[key] for key in sorted(kept, key=_order)}
 
 
-def _order(key: tuple[Value | None, ...]) -> list[tuple[Any, ...]]:
+def _order(key: Key) -> list[tuple[Any, ...]]:
     """Keys in their own order, what is missing last."""
     return [(value is None, str(type(value)), value) for value in key]
 
@@ -188,7 +197,8 @@ def stored(parts: Sequence[NoisyResult], plans: Sequence[QuestionPlan]) -> str:
 def _part(part: NoisyResult, plan: QuestionPlan) -> dict[str, Any]:
     keys = None if plan.public_keys else [[_plain(value) for value in key] for key in part.keys]
     quantiles = [[q.values, q.lows, q.highs] for q in part.quantiles]
-    return {"keys": keys, "measures": part.measures, "quantiles": quantiles, "fine": part.fine}
+    people = {"people": part.people} if part.people else {}
+    return {"keys": keys, "measures": part.measures, "quantiles": quantiles, "fine": part.fine, **people}
 
 
 def read(answer: str, plans: Sequence[QuestionPlan]) -> tuple[NoisyResult, ...]:
@@ -207,7 +217,8 @@ def _read(part: dict[str, Any], plan: QuestionPlan) -> NoisyResult:
         Quantiles(tuple(values), tuple(map(tuple, lows)), tuple(map(tuple, highs)))
         for values, lows, highs in part["quantiles"]
     )
-    return NoisyResult(keys, tuple(tuple(column) for column in part["measures"]), quantiles, part["fine"])
+    columns = tuple(tuple(column) for column in part["measures"])
+    return NoisyResult(keys, columns, quantiles, part["fine"], tuple(part.get("people", ())))
 
 
 def _plain(value: Value | None) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hubbub.accounting import basic_cost, mu_for, rho_for
-from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdPartitionSelection
+from hubbub.accounting import basic_cost, mu_for, pure_epsilon_for
+from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, WeightedPartitionSelection
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan, price_groups
 from hubbub.sql.price import Price
@@ -43,7 +43,7 @@ class NoiseAllocation:
 
     measures: tuple[DiscreteGaussian | Geometric, ...]
     curves: tuple[NoisyCDF, ...]
-    chooser: ThresholdPartitionSelection | None
+    chooser: WeightedPartitionSelection | None
     joint: tuple[tuple[int, ...], ...] = ()  # measures that share a price: what is done to them is one event
 
     def noise(self, index: int) -> Noise:
@@ -88,16 +88,18 @@ def allocate_noise(
     plans: tuple[QuestionPlan, ...], kind: NoiseKind, price: Price, *, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
     """The noise of a kind for each plan; all of them together cost the price."""
-    if price.rho is not None:
-        return _allocate_rho(plans, price.rho, price.own, neighbours, unit)
-    assert price.epsilon is not None
+    if any(plan.selection is not None for plan in plans):
+        return _allocate_choices(plans, kind, price, neighbours, unit)
     if kind is NoiseKind.LAPLACE:
-        return tuple(_laplace_noise(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
+        return tuple(_laplace_noise(plan, pure_part(price) / len(plans), neighbours, unit) for plan in plans)
+    if price.rho is not None:
+        return _allocate_rho(plans, price.rho, neighbours, unit)
+    assert price.epsilon is not None
     if (alone := _allocate_single(plans, price, neighbours, unit)) is not None:
         return (alone,)
-    rho = _largest_rho(price.epsilon, price.tail, any(not plan.public_keys for plan in plans))
+    rho = Fraction(mu_for(float(price.epsilon), float(price.tail))) ** 2 / 2  # of one Gaussian
     for _ in range(_ROUNDS):
-        allocations = _allocate_rho(plans, rho, price.own, neighbours, unit)
+        allocations = _allocate_rho(plans, rho, neighbours, unit)
         cost = basic_cost(event_of(allocations), neighbours, tail=price.tail, stated=price.epsilon)
         if cost is not None and cost.epsilon <= price.epsilon:
             return allocations
@@ -109,12 +111,41 @@ def allocate_noise(
     )
 
 
+def pure_part(price: Price) -> Fraction:
+    """The epsilon that Laplace noise may have for a price."""
+    if price.rho is not None:
+        return pure_epsilon_for(price.rho)
+    assert price.epsilon is not None
+    return price.epsilon
+
+
+def _allocate_choices(
+    plans: tuple[QuestionPlan, ...], kind: NoiseKind, price: Price, neighbours: Neighbours, unit: Unit
+) -> tuple[NoiseAllocation, ...]:
+    """Plans of which some choose their keys: each by itself, for an equal part of the price."""
+    from hubbub.sql.key_selection_noise import allocate_with_selection  # it allocates in the words of this module
+
+    choosing = sum(plan.selection is not None for plan in plans)
+    part = Price(
+        epsilon=None if price.epsilon is None else price.epsilon / len(plans),
+        rho=None if price.rho is None else price.rho / len(plans),
+        tail=price.tail / len(plans),
+        own=price.own / choosing,
+    )
+    return tuple(
+        allocate_noise((plan,), kind, part, neighbours=neighbours, unit=unit)[0]
+        if plan.selection is None
+        else allocate_with_selection(plan, kind, part, neighbours=neighbours, unit=unit)
+        for plan in plans
+    )
+
+
 def _allocate_single(
     plans: tuple[QuestionPlan, ...], price: Price, neighbours: Neighbours, unit: Unit
 ) -> NoiseAllocation | None:
     """A single measure is calibrated by its own discrete profile, which needs a little less noise."""
     plan = plans[0]
-    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves or not plan.public_keys:
+    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves:
         return None
     mechanism = DiscreteGaussian(
         sensitivity=_l2_length(plan.moved[0]),
@@ -127,58 +158,53 @@ def _allocate_single(
     return NoiseAllocation((mechanism,), (), None)
 
 
-def _largest_rho(epsilon: Fraction, delta: Fraction, chosen: bool) -> Fraction:
-    """Where the search starts: Gaussians together are one Gaussian; a choice of keys needs the looser conversion."""
-    if chosen:
-        return Fraction(rho_for(float(epsilon), float(delta)))
-    return Fraction(mu_for(float(epsilon), float(delta))) ** 2 / 2
-
-
 def _allocate_rho(
-    plans: tuple[QuestionPlan, ...], rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
+    plans: tuple[QuestionPlan, ...], rho: Fraction, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
-    """Gaussian noise whose rho add up to ``rho``; ``delta`` is for choosing keys, shared among the plans that do."""
-    choosing = sum(not plan.public_keys for plan in plans)
-    return tuple(_gaussian_noise(plan, rho / len(plans), delta / max(1, choosing), neighbours, unit) for plan in plans)
+    """Gaussian noise whose rho add up to ``rho``."""
+    return tuple(_gaussian_noise(plan, rho / len(plans), neighbours, unit) for plan in plans)
 
 
-def _gaussian_noise(
-    plan: QuestionPlan, rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
-) -> NoiseAllocation:
-    shares = list(plan.weights)
-    measures = tuple(
-        DiscreteGaussian(
-            sensitivity=_l2_length(moved),
-            sigma=root_of(Fraction(moved.l2_squared) / (2 * rho * shares[i])),
-            dimension=_noisy_dimension(plan),
-            neighbours=neighbours,
-            unit=unit,
-        )
-        for i, moved in enumerate(plan.moved)
-    )
-    curves = _noisy_curves(plan, "rho", rho, neighbours, unit)
-    if plan.public_keys:
-        return NoiseAllocation(measures, curves, None, plan.joint)
-    under = keys_per_unit(plan)
-    chooser = ThresholdPartitionSelection(
-        delta=delta, max_keys_per_unit=under, rho=rho * shares[-1], noise="gaussian", neighbours=neighbours, unit=unit
-    )
-    return NoiseAllocation(measures, curves, chooser, plan.joint)
+def _gaussian_noise(plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
+    measures = gaussian_measures(plan, rho, neighbours, unit)
+    return NoiseAllocation(measures, _noisy_curves(plan, "rho", rho, neighbours, unit), None, plan.joint)
 
 
 def _laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
-    measures = tuple(
-        Geometric(
-            sensitivity=moved.l1,
-            epsilon=epsilon * plan.weights[i],
+    measures = laplace_measures(plan, epsilon, neighbours, unit)
+    return NoiseAllocation(measures, _noisy_curves(plan, "epsilon", epsilon, neighbours, unit), None, plan.joint)
+
+
+def gaussian_measures(
+    plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit
+) -> tuple[DiscreteGaussian, ...]:
+    """Gaussian noise for each measure of a plan, for its share of rho."""
+    return tuple(
+        DiscreteGaussian(
+            sensitivity=_l2_length(moved),
+            sigma=root_of(Fraction(moved.l2_squared) / (2 * rho * share)),
             dimension=_noisy_dimension(plan),
             neighbours=neighbours,
             unit=unit,
         )
-        for i, moved in enumerate(plan.moved)
+        for moved, share in zip(plan.moved, plan.weights, strict=False)
     )
-    curves = _noisy_curves(plan, "epsilon", epsilon, neighbours, unit)
-    return NoiseAllocation(measures, curves, None, plan.joint)
+
+
+def laplace_measures(
+    plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit
+) -> tuple[Geometric, ...]:
+    """Discrete Laplace noise for each measure of a plan, for its share of epsilon."""
+    return tuple(
+        Geometric(
+            sensitivity=moved.l1,
+            epsilon=epsilon * share,
+            dimension=_noisy_dimension(plan),
+            neighbours=neighbours,
+            unit=unit,
+        )
+        for moved, share in zip(plan.moved, plan.weights, strict=False)
+    )
 
 
 def _noisy_curves(
@@ -196,12 +222,6 @@ def _noisy_curves(
         )
         for i, curve in enumerate(plan.curves)
     )
-
-
-def keys_per_unit(plan: QuestionPlan) -> int:
-    """Under how many keys one person counts when keys are chosen."""
-    known = [number for number in (plan.bounding.keys, plan.bounding.rows) if number is not None]
-    return min(known)
 
 
 def _l2_length(moved: Moved) -> Fraction:

@@ -24,6 +24,7 @@ from hubbub.sql.compiler.query_plan import (
     Bounding,
     BoundingShape,
     GroupKey,
+    KeySelection,
     QuantileCurve,
     QuestionPlan,
     SumKind,
@@ -112,7 +113,9 @@ def column_identity(column: Column, name: str) -> Json:
 
 def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
     """What a plan measures."""
+    chosen = {} if plan.selection is None else {"chosen": _selection_identity(plan.selection)}
     return {
+        **chosen,
         "rows": _items_identity(plan.source),
         "where": _optional_identity(plan.where),
         "keys": [_key_identity(key) for key in plan.keys],
@@ -121,6 +124,10 @@ def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
         "quantiles": [[reading.curve, ratio_identity(reading.quantile)] for reading in plan.quantiles],
         "bound": _bound_identity(plan.bounding),
     }
+
+
+def _selection_identity(selection: KeySelection) -> Json:
+    return {"most": selection.keys, "weighted": selection.weighted}
 
 
 def _key_identity(key: GroupKey) -> Json:

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 from hubbub.accounting import UNKNOWN, Amount, Currency
 from hubbub.ledger import AccountBalance, amount_words
+from hubbub.mechanisms import WeightedPartitionSelection
 from hubbub.render import Document, Json, Section, TextTable
-from hubbub.sql.compiler.query_plan import QuestionPlan, readings_in
+from hubbub.sql.compiler.query_plan import KeySelection, QuestionPlan, readings_in
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors
 from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.sql.noise_choice import Alternative
@@ -246,14 +247,22 @@ def _capitalized(words: str) -> str:
 
 def _bound_words(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
     words = [plan.bounding.words().capitalize() + "."]
-    if spent.chooser is not None:
-        sure = spent.chooser.error(0.95)
-        words.append(
-            f"A group appears if its noisy number of people reaches {spent.chooser.threshold:,}; one of {sure:,} "
-            "people appears with 95% confidence."
-        )
+    if spent.chooser is not None and plan.selection is not None:
+        words.append(plan.selection.words().capitalize() + ".")
+        words.append(_choice_words(plan.selection, spent.chooser))
     clamped = [output.about for output in plan.outputs if " in [" in output.about]
     return [*words, *(f"{about}: values beyond are clamped." for about in clamped)]
+
+
+def _choice_words(selection: KeySelection, chooser: WeightedPartitionSelection) -> str:
+    least, sure = (-(-number // chooser.weights.one) for number in (chooser.threshold, chooser.error(0.95)))
+    words = f"A group appears if its noisy number of people reaches {least:,}; one of {sure:,} people appears with 95%"
+    if not selection.weighted:
+        return f"{words} confidence."
+    return (
+        f"{words} confidence, if all of them are in {selection.keys:,} groups. Who is in fewer counts for more in "
+        f"each: in one alone, for {chooser.weights.of(1) / chooser.weights.one:.3g}."
+    )
 
 
 def _plan_notes(plan: QuestionPlan) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import LOSS_UNIT, Currency, Limit, pure_epsilon_for
+from hubbub.accounting import LOSS_UNIT, Currency, Limit
 from hubbub.ledger import AccountBalance
 from hubbub.relations import limits
 from hubbub.sql.compiler.query_plan import NoiseKind
@@ -106,7 +106,7 @@ def price_of(terms: PriceTerms, kind: NoiseKind, limit: Limit, *, choosing: bool
     budget never run out of delta first.
     """
     if terms.rho is not None:
-        return price_in_rho(positive(terms.rho, name="rho"), kind, limit, choosing=choosing)
+        return price_in_rho(positive(terms.rho, name="rho"), limit, choosing=choosing)
     epsilon = positive(terms.epsilon, name="epsilon")
     if limit.currency is Currency.PURE or (kind is NoiseKind.LAPLACE and not choosing):
         _check_no_delta(terms, limit)
@@ -133,8 +133,8 @@ def price_in_epsilon(epsilon: Fraction, kind: NoiseKind, limit: Limit, *, choosi
     return Price(epsilon=epsilon, tail=tail, own=own if choosing else Fraction(0))
 
 
-def price_in_rho(rho: Fraction, kind: NoiseKind, limit: Limit, *, choosing: bool) -> Price:
-    """A rho with the deltas that are its share of the budget's; with Laplace noise, the epsilon that costs as much."""
+def price_in_rho(rho: Fraction, limit: Limit, *, choosing: bool) -> Price:
+    """A rho with the deltas that are its share of the budget's."""
     if limit.currency is Currency.PURE:
         raise MissingParameter(
             "a budget without delta is spent in epsilon alone.",
@@ -143,9 +143,7 @@ def price_in_rho(rho: Fraction, kind: NoiseKind, limit: Limit, *, choosing: bool
         )
     own = limit.default_own(rho=rho) if choosing else Fraction(0)
     tail = limit.default_tail(rho=rho)
-    if kind is NoiseKind.GAUSSIAN:
-        return Price(rho=rho, tail=tail, own=own)
-    return Price(epsilon=pure_epsilon_for(rho), tail=tail if choosing else Fraction(0), own=own)
+    return Price(rho=rho, tail=tail, own=own)
 
 
 def price_of_share(terms: PriceTerms, kind: NoiseKind, limit: Limit, line: AccountBalance, *, choosing: bool) -> Price:
@@ -158,7 +156,7 @@ def price_of_share(terms: PriceTerms, kind: NoiseKind, limit: Limit, line: Accou
     if limit.currency is Currency.PURE:
         return Price(epsilon=part)
     if limit.currency is Currency.CONCENTRATED or line.limit is None or line.limit.fits_loss(line.spent):
-        return price_in_rho(part, kind, limit, choosing=choosing)
+        return price_in_rho(part, limit, choosing=choosing)
     return price_in_epsilon(Fraction(int(whole.epsilon * share), LOSS_UNIT), kind, limit, choosing=choosing)
 
 

@@ -29,7 +29,7 @@ def price_within(planned: QueryPlan, terms: PriceTerms, limit: Limit) -> tuple[Q
     def price(amount: Fraction) -> Price:
         if laplace:
             return price_in_epsilon(amount, planned.noise, limit, choosing=planned.chooses_keys)
-        return price_in_rho(amount, planned.noise, limit, choosing=planned.chooses_keys)
+        return price_in_rho(amount, limit, choosing=planned.chooses_keys)
 
     def enough(amount: Fraction) -> bool:
         return _worst_error(planned, price(amount), level, reckoned) <= wanted
@@ -67,7 +67,9 @@ def _share_cost(plan: QuestionPlan, reckoned: Fraction | None, laplace: bool) ->
             for index, part in spread.items():
                 need = part if laplace else part * sum(spread.values())  # a mean's two noises share its error
                 needs[place[index]] = max(needs[place[index]], need)
-    least = max(needs) / 1000  # what only chooses keys or groups still needs something
+    if not any(needs):
+        return plan
+    least = max(needs) / 1000  # what only chooses groups still needs something
     shares = whole_shares([max(need, least) for need in needs])
     each = (shares[place[index]] for index in range(len(plan.measures)))
     return replace(plan, weights=(*each, *shares[len(groups) :]))
@@ -80,7 +82,7 @@ def _noise_effects(
     moved = {
         i: float((plan.moved[i].l1 if laplace else plan.moved[i].l2) * plan.measures[i].unit) for i in reading.measures
     }
-    if reading.how is How.REF:
+    if reading.how in (How.REF, How.CHOSEN):
         return moved
     if reading.how is How.LINEAR:
         weights = zip(reading.measures, reading.weights, strict=True)

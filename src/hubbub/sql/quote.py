@@ -102,29 +102,37 @@ def plan_kinds(
     totals: Mapping[str, Fraction],
     clipping: bool,
     norm: str = "",
+    choose_keys: bool | None = None,
 ) -> list[QueryPlan]:
     """Plans for each kind of noise; a kind that the question cannot have is left out, unless that leaves none.
 
     With Laplace noise, averages, sums and counts of one value may be read off parts as well: a plan of its own.
-
-    ``norm`` is that of a person's totals: what is clipped must not depend on the noise.
+    ``norm`` is that of a person's totals, and ``choose_keys`` says whether keys may be chosen privately: neither may
+    depend on the noise where there is a choice of it.
     """
     question = read_question(text, dataset)
     plans: list[QueryPlan] = []
     refusals: list[HubbubError] = []
     for kind in kinds:
         gaussian = kind is NoiseKind.GAUSSIAN
-        options = PlanOptions(gaussian=gaussian, choose_keys=gaussian, totals=totals, clipping=clipping, norm=norm)
+        options = PlanOptions(
+            gaussian=gaussian,
+            choose_keys=gaussian if choose_keys is None else choose_keys,
+            totals=totals,
+            clipping=clipping,
+            norm=norm,
+        )
         try:
             plans.append(_plan_read(text, question, dataset, kind, options))
             if not gaussian and not clipping and not totals:
                 split = _plan_read(text, question, dataset, kind, replace(options, split=True))
-                plans += [split] if any(plan.joint for plan in split.plans) else []
+                plans += [split] if split.plans != plans[-1].plans else []
         except HubbubError as error:
             refusals.append(error)
     if not plans:
         raise refusals[-1]
-    return plans
+    told = [planned for planned in plans if any(plan.measures or plan.curves for plan in planned.plans)]
+    return told or plans[-1:]  # a choice of keys has Gaussian noise, whatever is told beside it
 
 
 def _plan_read(

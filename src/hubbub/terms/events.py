@@ -4,6 +4,7 @@
     ├── steps, each with the unit and the neighbours for which its sensitivity holds
     │   ├── LaplaceNoise        discrete Laplace noise on a grid          (scale, L1 sensitivity)
     │   ├── GaussianNoise       discrete Gaussian noise on a grid         (sigma, L2 sensitivity)
+    │   ├── GaussianKeys        keys above a threshold under such noise   (sigma, L2 sensitivity, own delta)
     │   ├── ExponentialChoice   the exponential mechanism                 (epsilon; bounded range)
     │   ├── PureStep            anything that is epsilon-DP               (epsilon)
     │   ├── ApproximateStep     anything that is (epsilon, delta)-DP      (epsilon, delta)
@@ -126,6 +127,41 @@ class GaussianNoise(Step):
     def rho(self) -> Fraction:
         """The zCDP cost for the event's own neighbours."""
         return (self.sensitivity / self.sigma) ** 2 / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianKeys(Step):
+    """Keys named where a sum with discrete Gaussian noise reaches a threshold, and that noisy sum.
+
+    On the keys that both data sets have this is ``GaussianNoise`` of the same fields. ``own`` bounds the chance that
+    any key of one unit alone is named.
+    """
+
+    kind: ClassVar[str] = "gaussian-keys"
+    sigma: Fraction
+    sensitivity: Fraction
+    grid: Fraction
+    own: Fraction
+    dimension: int = 1
+    mechanism: str = "gaussian-keys"
+
+    def __post_init__(self) -> None:
+        self._normalize(_size_of, "sigma", "sensitivity", "grid")
+        self._normalize(fraction_of, "own")
+        self._normalize(whole, "dimension")
+
+    @property
+    def noise(self) -> GaussianNoise:
+        """The same without the keys of one unit alone."""
+        return GaussianNoise(
+            sigma=self.sigma,
+            sensitivity=self.sensitivity,
+            grid=self.grid,
+            dimension=self.dimension,
+            mechanism=self.mechanism,
+            neighbours=self.neighbours,
+            unit=self.unit,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from hubbub.terms.events import (
     ConcentratedStep,
     Event,
     ExponentialChoice,
+    GaussianKeys,
     GaussianNoise,
     LaplaceNoise,
     Parallel,
@@ -74,6 +75,7 @@ _STEP = "mechanism neighbours unit "
 _KEYS: dict[type[Any], dict[str, str]] = {
     LaplaceNoise: stored_keys(_STEP + "scale sensitivity grid dimension"),
     GaussianNoise: stored_keys(_STEP + "sigma sensitivity grid dimension"),
+    GaussianKeys: stored_keys(_STEP + "sigma sensitivity grid own dimension"),
     ExponentialChoice: stored_keys(_STEP + "epsilon"),
     PureStep: stored_keys(_STEP + "epsilon"),
     ApproximateStep: stored_keys(_STEP + "epsilon delta"),

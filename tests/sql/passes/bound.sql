@@ -52,7 +52,7 @@ SELECT ward, COUNT(DISTINCT patient_id) AS n, COUNT(*) AS m FROM visits GROUP BY
 SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 -- expected:
 -- people: each person counts once per group, in at most 4 groups
--- COUNT(DISTINCT person) [0, 1]: L1 4, L2 squared 4
+-- choice: groups are chosen by people, each in at most 4 of them
 
 -- name: keys and rows in each
 SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
@@ -134,8 +134,8 @@ SELECT ward, COUNT(*) AS n, SUM(score) AS s FROM answers GROUP BY ward
 SELECT town, COUNT(*) AS n FROM answers GROUP BY town
 -- expected:
 -- row: every row is protected by itself
+-- choice: groups are chosen by people, each in at most 1 of them
 -- COUNT(*) [1, 1]: L1 1, L2 squared 1
--- people [0, 1]: L1 1, L2 squared 1
 
 -- name: no cap
 SELECT COUNT(*) FROM drugs
@@ -160,3 +160,24 @@ SELECT COUNT(*) FROM visits v JOIN drugs d ON v.patient_id = d.patient_id
 --   The rows of one person could then make more work than everybody else's.
 --   Declare max_rows_per_unit for the table, or join by its declared key.
 --   docs: errors/P809
+
+-- name: keys that are chosen have a bound of their own
+SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis
+-- expected:
+-- rows: at most 50 rows per person
+-- choice: groups are chosen by people, each in at most 50 of them, and those in fewer count for more in each
+-- COUNT(*) [1, 1]: L1 50, L2 squared 2500
+
+-- name: people by keys that are chosen, beside rows
+SELECT diagnosis, COUNT(DISTINCT patient_id) AS n, SUM(cost) AS s FROM visits GROUP BY diagnosis
+-- expected:
+-- rows: at most 50 rows per person
+-- choice: groups are chosen by people, each in at most 50 of them
+-- SUM(cost) [0, 500000]: L1 25000000, L2 squared 625000000000000
+
+-- name: some people by keys that are chosen
+SELECT diagnosis, COUNT(DISTINCT patient_id) FILTER (WHERE urgent) AS n FROM visits GROUP BY diagnosis
+-- expected:
+-- people: each person counts once per group, in at most 50 groups
+-- choice: groups are chosen by people, each in at most 50 of them, and those in fewer count for more in each
+-- COUNT(DISTINCT person) [0, 1]: L1 50, L2 squared 50

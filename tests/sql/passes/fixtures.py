@@ -184,6 +184,8 @@ def _bounded(fixture: Fixture) -> str:
 
 def _bounds(plan: QuestionPlan) -> Iterator[str]:
     yield f"{plan.bounding.shape.value}: {plan.bounding.words()}"
+    if plan.selection is not None:
+        yield f"choice: {plan.selection.words()}"
     for measure, moved in zip(plan.measures, plan.moved, strict=True):
         low, high = measure.interval
         yield f"{measure.name} [{low}, {high}]: L1 {moved.l1}, L2 squared {moved.l2_squared}"

@@ -125,13 +125,12 @@ SELECT SUM(CLIP(weight, 40.5, 120)) AS s FROM visits
 -- weights 1.0000
 -- output s = read(ref of m0)
 
--- name: chosen keys need a count of people
+-- name: chosen keys need no measure of their own
 SELECT diagnosis, SUM(cost) AS s FROM visits GROUP BY diagnosis
 -- expected:
 -- key diagnosis: chosen privately
 -- m0 = SUM(cost) (sum, steps of 0.01 in [0, 500000])
--- m1 = people (people)
--- weights 0.4998, 0.0005, 0.4998
+-- weights 1.0000
 -- output diagnosis = key(0)
 -- output s = read(ref of m0)
 -- note: Groups of few people usually do not appear, and some others may be missing by chance.
@@ -255,3 +254,15 @@ SELECT SUM(1) AS n FROM visits
 -- m0 = SUM(1) (sum, steps of 1 in [1, 1])
 -- weights 1.0000
 -- output n = read(ref of m0)
+
+-- name: the number of people that chose a key is told
+SELECT diagnosis, COUNT(DISTINCT patient_id) AS n, SUM(cost) / COUNT(DISTINCT patient_id) AS each FROM visits GROUP BY diagnosis HAVING COUNT(DISTINCT patient_id) > 9
+-- expected:
+-- key diagnosis: chosen privately
+-- m0 = SUM(cost) (sum, steps of 0.01 in [0, 500000])
+-- weights 1.0000
+-- output diagnosis = key(0)
+-- output n = read(people of the chosen key)
+-- output each = div(read(ref of m0), read(people of the chosen key))
+-- having gt(read(people of the chosen key), 9)
+-- note: Groups of few people usually do not appear, and some others may be missing by chance.

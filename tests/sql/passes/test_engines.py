@@ -12,8 +12,9 @@ import pytest
 
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.quote import QueryPlan
-from hubbub.terms import HubbubError
+from hubbub.terms import HubbubError, Neighbours
 from tests.postgres import Server
+from tests.sql._moved import choice_moved
 from tests.sql.passes.coverage import NOT_ON_POSTGRES
 from tests.sql.passes.datasets import HOSPITAL, SURVEY, Dataset
 from tests.sql.passes.fixtures import SECRET, Fixture, every
@@ -163,6 +164,9 @@ def test_one_unit_moves_the_integers_no_further_than_planned(
 def _check(plans: Sequence[QuestionPlan], before: list[Integers], after: list[Integers]) -> None:
     places = iter(zip(before, after, strict=True))
     for plan in plans:
+        if plan.selection is not None:
+            people = [{key: sums[0] for key, sums in side.items()} for side in next(places)]
+            assert not choice_moved(plan.selection, people[0], people[1], Neighbours.ADD_REMOVE)
         if plan.measures:
             one, other = next(places)
             for index, moved in enumerate(plan.moved):

@@ -137,6 +137,11 @@ def bucket_of(value: Expr, edges: BucketEdges) -> Expr:
     return Expr("bucket", (value,), edges, _INTEGER)
 
 
+def step_of(value: Expr, steps: tuple[tuple[int, int], ...]) -> Expr:
+    """What stands beside the first number that is not below the value; beside the last, where all are."""
+    return Expr("step", (value,), steps, _INTEGER)
+
+
 def size_of(value: Expr, largest: float, parts: int) -> Expr:
     """A number's size, as an integer of so many parts, at most the largest."""
     return Expr("size", (value,), (largest, parts), _INTEGER)

@@ -6,6 +6,7 @@
 - ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
 - ``GivenIntervals(...)``                           values that bring their own intervals
+- ``Thresholded(i, least)``                         a measure that is only seen where it reached a threshold
 
 Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
 ``noises()``. Start with ``base``.
@@ -31,6 +32,7 @@ from hubbub.releases.formulas.arithmetic import (
 )
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
+from hubbub.releases.formulas.thresholded import Thresholded
 
 __all__ = [
     "Formula",
@@ -45,6 +47,7 @@ __all__ = [
     "Over",
     "Plus",
     "Ref",
+    "Thresholded",
     "Times",
     "Variance",
     "at_rows",
@@ -59,6 +62,8 @@ def move_columns(formula: Formula, *, measures: tuple[int, ...], keys: int) -> F
     def change(part: Formula) -> Formula:
         if isinstance(part, Ref):
             return Ref(measures[part.index])
+        if isinstance(part, Thresholded):
+            return Thresholded(measures[part.index], part.least)
         return Key(part.index + keys) if isinstance(part, Key) else part
 
     return rebuilt(formula, change)

@@ -43,6 +43,12 @@ def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -
         NoisyColumn(measure.name, measure.unit / fine, Noise(noise.distribution, noise.scale * fine), values)
         for measure, noise, values in zip(plan.measures, noises, measured.measures, strict=True)
     )
+    if plan.selection is not None and not plan.selection.weighted:
+        assert spent.chooser is not None
+        measures = (
+            *measures,
+            NoisyColumn("people", Fraction(1), Noise("gaussian", spent.chooser.scale), measured.people),
+        )
     return AnswerPart(plan, spent, measured.keys, measures, measured.quantiles)
 
 
@@ -257,20 +263,23 @@ _LEAVES: dict[str, Callable[[Expr, AnswerPart], Formula]] = {
 
 
 def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
-    refs = [formulas.Ref(index) for index in reading.measures]
-    if reading.how is How.REF:
-        return refs[0]
-    if reading.how is How.LINEAR:
-        return _weighted(refs, reading.weights)
-    if reading.how is How.MEAN and reading.weights:
-        count = _weighted(refs, reading.weights)
-        return formulas.Mean(refs[0], count, reading.centre, reading.lower, reading.upper)
+    if reading.how is How.CHOSEN:
+        assert part.spent.chooser is not None
+        return formulas.Thresholded(len(part.plan.measures), part.spent.chooser.threshold)
+    if reading.how is How.QUANTILE:
+        return _quantile_formula(part.quantiles[part.plan.quantiles.index(reading)], reading, part)
+    return _sums_formula(reading, [formulas.Ref(index) for index in reading.measures])
+
+
+def _sums_formula(reading: AggregateReading, refs: Sequence[Formula]) -> Formula:
+    """A number that is read off noisy sums."""
     if reading.how is How.MEAN:
-        return formulas.Mean(refs[0], refs[1], reading.centre, reading.lower, reading.upper)
+        count = _weighted(refs, reading.weights) if reading.weights else refs[1]
+        return formulas.Mean(refs[0], count, reading.centre, reading.lower, reading.upper)
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
-    return _quantile_formula(part.quantiles[part.plan.quantiles.index(reading)], reading, part)
+    return _weighted(refs, reading.weights) if reading.how is How.LINEAR else refs[0]
 
 
 def _weighted(refs: Sequence[Formula], weights: Sequence[Fraction]) -> Formula:

@@ -53,9 +53,12 @@ def _shown_parameters(quote: QueryQuote) -> dict[str, str]:
     for i, plan in enumerate(quote.planned.plans):
         label = "bounding" if len(quote.planned.plans) == 1 else f"bounding of part {i + 1}"
         parameters[label] = plan.bounding.words()
-    for spent in quote.spent:
-        if spent.chooser is not None:
-            parameters["threshold for keys"] = f"about {spent.chooser.threshold} people"
+    for plan, spent in zip(quote.planned.plans, quote.spent, strict=True):
+        if spent.chooser is not None and plan.selection is not None:
+            parameters["choice of keys"] = plan.selection.words()
+            parameters["threshold for keys"] = (
+                f"about {-(-spent.chooser.threshold // spent.chooser.weights.one)} people"
+            )
     return parameters
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.schema import Dataset
@@ -30,6 +30,7 @@ from hubbub.sql.compiler.query_plan import (
     BoundingShape,
     GroupKey,
     How,
+    KeySelection,
     Moved,
     PlannedColumn,
     SumKind,
@@ -49,6 +50,7 @@ class Bounded:
     moved: tuple[Moved, ...]
     curve_rows: int
     joint: tuple[tuple[int, ...], ...] = ()
+    selection: KeySelection | None = None  # None where keys are public
 
 
 def bound_contribution(
@@ -79,7 +81,17 @@ def bound_contribution(
             why="A person's totals are clipped over public groups, of COUNT and SUM, where people are protected.",
             fix="Leave totals out, or ask for the COUNT or SUM by itself, by public keys.",
         )
-    return bounded
+    return replace(bounded, selection=_key_selection(plan, dataset, cap=cap))
+
+
+def _key_selection(plan: AggregatePlan, dataset: Dataset, *, cap: int | None) -> KeySelection | None:
+    """How keys that are not public are chosen; where the number of people is told, by that number."""
+    if plan.number is not None:
+        return None
+    keys = keys_limit(plan.keys, cap) if dataset.unit else 1
+    if keys is None:
+        raise _refuse_uncapped(dataset)
+    return KeySelection(keys=keys, weighted=keys > 1 and not plan.tells_people)
 
 
 def _bounding_options(
@@ -98,6 +110,8 @@ def _bounding_options(
         counts = any(measure.counted is SumKind.PEOPLE for measure in measures)  # only these move less with fewer keys
         fewer = limit if counts and limit is not None and limit < cap else None
         options.append(Bounding(shape=BoundingShape.ROWS, rows=cap, keys=fewer))
+        if many is None:
+            return options  # the choice of keys has a bound of its own; one on rows cuts the least of what is told
     each = keys[0].value.facts.max_rows_per_unit if len(keys) == 1 else None
     if each is not None and limit is not None:
         options.append(Bounding(shape=BoundingShape.KEYS, keys=limit, rows_per_key=each))

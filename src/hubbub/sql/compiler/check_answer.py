@@ -16,7 +16,7 @@ _EVALUATED |= {"isnull", "same", "nullif", "case"}
 
 def check_answer(question: Question, plan: AggregatePlan, *, gaussian: bool) -> None:
     """Refuse what cannot be told although every part of it can."""
-    if not plan.measures and not plan.curves:
+    if not plan.measures and not plan.curves and not plan.tells_people:
         raise NotAllowed(
             "nothing is asked about people here.",
             why="The keys are public already; only aggregates tell something.",

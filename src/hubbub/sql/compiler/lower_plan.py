@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hubbub.mechanisms.common import KeyWeights
 from hubbub.relations import Dialect, print_relation
 from hubbub.relations.nodes import (
     NUMBER,
@@ -20,14 +21,16 @@ from hubbub.relations.nodes import (
     Relation,
     StoredCap,
     as_integer,
+    count_rows,
     is_known,
     is_listed,
     largest_of,
 )
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.lower_rows import RowsLowering
+from hubbub.sql.compiler.lower_selection import weigh_people
 from hubbub.sql.compiler.lower_sums import KeyedSums, MeasureSums, curve_sums, key_columns
-from hubbub.sql.compiler.query_plan import BoundingShape, GroupKey, QuantileCurve, QuestionPlan, SumKind
+from hubbub.sql.compiler.query_plan import BoundingShape, GroupKey, KeySelection, QuantileCurve, QuestionPlan, SumKind
 from hubbub.sql.compiler.question import Scan
 
 
@@ -60,9 +63,10 @@ def write_statements(
 
 
 def lower_plan(plan: QuestionPlan, dataset: Dataset, *, secret: str) -> tuple[LoweredStatement, ...]:
-    """One statement for the measures (if there are any), and one for each curve."""
+    """One statement for the choice of keys and one for the measures (if there are any), and one for each curve."""
     lowering = _Lowering(plan, dataset, secret)
-    first = [lowering.measures()] if plan.measures else []
+    first = [lowering.selection(plan.selection)] if plan.selection is not None else []
+    first += [lowering.measures()] if plan.measures else []
     return (*first, *(lowering.curve(curve) for curve in plan.curves))
 
 
@@ -81,6 +85,19 @@ class _Lowering:
         sums = MeasureSums(self.plan, self.rows).lower(self.groups)
         additive = all(measure.counted is SumKind.SUM for measure in self.plan.measures)
         return LoweredStatement(self._bounded(sums, additive=additive), len(sums.keys), len(sums.totals))
+
+    def selection(self, selection: KeySelection) -> LoweredStatement:
+        """People by key, each under at most so many keys, and weighed by how many these are."""
+        sums = KeyedSums(self.groups, (), (NamedValue("m0", count_rows()),), (), ())
+        scope = self._scope(sums)
+        if scope.person is None:
+            return LoweredStatement(self._summed(scope, sums), len(self.groups), 1)
+        pairs = self._pairs(scope, sums, selection.keys)
+        if not selection.weighted:
+            counted: Relation = Aggregate(Alias(pairs, "pairs"), self.groups, sums.totals)
+        else:
+            counted = weigh_people(pairs, self.groups, KeyWeights(selection.keys, weighted=True).steps)
+        return LoweredStatement(counted, len(self.groups), 1)
 
     def curve(self, curve: QuantileCurve) -> LoweredStatement:
         """How many rows fall into each cell, by key."""
@@ -141,7 +158,12 @@ class _Lowering:
 
     def _each_person(self, sums: KeyedSums) -> Relation:
         """Each person once per key, under at most so many keys."""
-        scope = Alias(self._scope(sums), "scope")
+        pairs = self._pairs(self._scope(sums), sums, self.plan.bounding.keys)
+        return Aggregate(Alias(pairs, "pairs"), sums.keys, sums.totals)
+
+    def _pairs(self, rows: Relation, sums: KeyedSums, most_keys: int | None) -> Relation:
+        """Each person and key once; at most so many keys of a person."""
+        scope = Alias(rows, "scope")
         keys = tuple(scope.column(key) for key in sums.keys)
         named = [NamedValue(name, key) for name, key in zip(sums.keys, keys, strict=True)]
         named += [
@@ -151,9 +173,7 @@ class _Lowering:
         ]
         size = self.plan.size if sums.keys == self.groups else None
         pairs: Relation = PersonAggregate(scope, keys, tuple(named), key_values=size)
-        if self.plan.bounding.keys is not None:
-            pairs = Cap(pairs, self.plan.bounding.keys, sums.keys, self.secret)
-        return Aggregate(Alias(pairs, "pairs"), sums.keys, sums.totals)
+        return pairs if most_keys is None else Cap(pairs, most_keys, sums.keys, self.secret)
 
     def _within_keys(self, sums: KeyedSums, *, each_key: bool) -> Relation:
         """At most so many keys of one person, and so many rows in each of them (KEYS) or in all (ROWS)."""

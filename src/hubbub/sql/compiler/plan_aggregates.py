@@ -39,7 +39,6 @@ ALL_CELLS = 1 << 22  # of a curve over all keys
 FEWEST_CELLS = 64
 EXTREME = Fraction(1, 100)  # MIN and MAX are told as these quantiles
 PEOPLE = BoundedSum(name="people", counted=SumKind.PEOPLE)
-_UNTOLD = 0.001  # importance of a count of people that only chooses keys, and has noise of its own for that
 _STEPS = 1 << 20  # grid steps between the bounds of a value that has no grid of its own
 _SQUARED_STEPS = 1 << 14
 _MOST_STEPS = 1 << 45
@@ -61,18 +60,19 @@ def plan_aggregates(
     readings.telling = False
     having = readings.read(question.having) if question.having is not None else None
     order = tuple(replace(part, value=readings.read(part.value)) for part in question.order)
-    measures = tuple(readings.measures) if number is not None else _with_people(readings.measures)
+    measures = tuple(readings.measures)
     return AggregatePlan(
         keys=keys,
         number=number,
         measures=measures,
         curves=tuple(readings.curves),
-        weights=_cost_shares(readings, measures, gaussian, choose=number is None),
+        weights=_cost_shares(readings, measures, gaussian),
         outputs=outputs,
         having=having,
         order=order,
         clamped=tuple(dict.fromkeys(readings.clamped)),
         joint=tuple(map(tuple, readings.joint)),
+        tells_people=readings.tells_people,
     )
 
 
@@ -84,6 +84,7 @@ class _Readings:
     many: int | None
     clipping: bool = False
     splits: SplitValues = NOT_SPLIT
+    tells_people: bool = False  # of keys that are chosen, by the noisy number that chose them
     telling: bool = True  # what only HAVING or ORDER BY reads again gets no more of the cost
     clamped: list[Clamped] = field(default_factory=list)
     measures: list[BoundedSum] = field(default_factory=list)
@@ -116,6 +117,9 @@ class _Readings:
         function = value.param.function
         if (reading := self._split_reading(value, argument, condition)) is not None:
             return reading
+        if function == "count" and self._is_choice(argument, condition, value.param.distinct):
+            self.tells_people = True
+            return AggregateReading(how=How.CHOSEN)
         if function == "count":
             return AggregateReading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
         assert argument is not None
@@ -184,6 +188,12 @@ class _Readings:
             self.joint.append(list(parts))
         else:
             known += [part for part in parts if part not in known]
+
+    def _is_choice(self, argument: Expr | None, condition: Expr | None, distinct: bool) -> bool:
+        """Whether a count is that of all people of a key that is chosen, which the choice itself has measured."""
+        if argument is None or condition is not None or not distinct or self.many is not None:
+            return False
+        return argument.facts.unit and argument.param[0] == self.whom
 
     def _moments(
         self,
@@ -379,9 +389,7 @@ def _choose_grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, mos
     return step, math.floor(low / step), math.ceil(high / step)
 
 
-def _cost_shares(
-    readings: _Readings, measures: tuple[BoundedSum, ...], gaussian: bool, *, choose: bool
-) -> tuple[Fraction, ...]:
+def _cost_shares(readings: _Readings, measures: tuple[BoundedSum, ...], gaussian: bool) -> tuple[Fraction, ...]:
     """Shares of the cost that minimize the sum of predicted squared errors, each relative to its own scale.
 
     With noise variance proportional to 1/share (rho) the best shares are as the importances; with 1/share^2 (epsilon),
@@ -389,16 +397,8 @@ def _cost_shares(
     """
     power = 1.0 if gaussian else 2 / 3
     groups = price_groups(len(measures), tuple(map(tuple, readings.joint)))
-    parts = [math.hypot(*(readings.importance.get(measures[i], _UNTOLD) for i in group)) ** power for group in groups]
+    parts = [math.hypot(*(readings.importance[measures[i]] for i in group)) ** power for group in groups]
     parts += [(2 * readings.importance[curve]) ** power for curve in readings.curves]
-    if choose:
-        parts.append(1.0)
     shares = whole_shares(parts)
     place = {i: shares[number] for number, group in enumerate(groups) for i in group}
     return (*(place[i] for i in range(len(measures))), *shares[len(groups) :])
-
-
-def _with_people(measures: Sequence[BoundedSum]) -> tuple[BoundedSum, ...]:
-    """The measures with a count of people among them, by which keys are chosen."""
-    counts_people = any(measure.counted is SumKind.PEOPLE and measure.condition is None for measure in measures)
-    return tuple(measures) if counts_people else (*measures, PEOPLE)

@@ -43,6 +43,7 @@ def plan_question(
         notes=_plan_notes(question, aggregates.keys, texts),
         clamped=aggregates.clamped,
         joint=bounded.joint,
+        selection=bounded.selection,
     )
 
 

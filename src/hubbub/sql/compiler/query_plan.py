@@ -157,11 +157,28 @@ class Bounding:
         return f"at most {self.rows} row{'s' if self.rows != 1 else ''} per person{keys}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySelection:
+    """How keys that are not public are chosen: a person counts under at most so many of them, whatever measures count.
+
+    ``weighted`` counts a person of few keys for more under each; unweighted, the noisy number of people can be told.
+    """
+
+    keys: int
+    weighted: bool
+
+    def words(self) -> str:
+        """The choice as people read it."""
+        weighed = ", and those in fewer count for more in each" if self.weighted else ""
+        return f"groups are chosen by people, each in at most {self.keys} of them{weighed}"
+
+
 class How(StrEnum):
     """How a number of the answer is read off measures or a curve."""
 
     REF = "ref"  # the measure itself
     LINEAR = "linear"  # a weighted sum of measures
+    CHOSEN = "chosen"  # the noisy number of people by which the key was chosen
     MEAN = "mean"  # centred sum over count
     VARIANCE = "variance"  # from count, centred sum and centred squares
     QUANTILE = "quantile"  # from a curve
@@ -191,6 +208,8 @@ class AggregateReading:
         """The reading in fixtures."""
         if self.how is How.QUANTILE:
             return f"quantile {float(self.quantile):g} of curve {self.curve}"
+        if self.how is How.CHOSEN:
+            return "people of the chosen key"
         return f"{self.how.value} of {', '.join(f'm{index}' for index in self.measures)}"
 
 
@@ -226,12 +245,13 @@ class AggregatePlan:
     number: int | None  # of groups; None if keys are chosen privately
     measures: tuple[BoundedSum, ...]
     curves: tuple[QuantileCurve, ...]
-    weights: tuple[Fraction, ...]  # share of the cost: measures, then curves, then (last) the choice of keys
+    weights: tuple[Fraction, ...]  # share of the cost: measures, then curves; the choice of keys comes first
     outputs: tuple[PlannedColumn, ...]
     having: Expr | None  # over the same leaves as the outputs
     order: tuple[Ordering, ...]
     clamped: tuple[Clamped, ...]
     joint: tuple[tuple[int, ...], ...] = ()  # the parts of one value each
+    tells_people: bool = False  # the number of people of keys that are chosen
 
     def row_values(self) -> Iterator[Expr | None]:
         """What is worked out for each row."""
@@ -270,7 +290,7 @@ class QuestionPlan:
     bounding: Bounding
     moved: tuple[Moved, ...]  # one per measure
     curve_rows: int  # rows of one unit that a curve counts
-    weights: tuple[Fraction, ...]  # share of the cost: measures, then curves, then (last) the choice of keys
+    weights: tuple[Fraction, ...]  # share of the cost: measures, then curves; the choice of keys comes first
     outputs: tuple[PlannedColumn, ...]
     having: Expr | None  # over the same leaves as the outputs
     order: tuple[Ordering, ...]
@@ -280,6 +300,7 @@ class QuestionPlan:
     notes: tuple[str, ...]
     clamped: tuple[Clamped, ...] = ()  # asked for, and paid for
     joint: tuple[tuple[int, ...], ...] = ()
+    selection: KeySelection | None = None  # None where keys are public
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
