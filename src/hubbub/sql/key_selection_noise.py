@@ -96,9 +96,10 @@ def _gaussian_beside(
         chooser = _chooser(plan, own, neighbours, unit, rho=rho * share)
         measures = _gaussian(plan, rho * (1 - share), neighbours, unit)
         noises: list[Event] = [chooser.event.noise, *(measure.event for measure in measures)]
-        if quick_epsilon(Compose(tuple(noises)), delta=tail, neighbours=neighbours) <= float(epsilon):
+        reached = quick_epsilon(Compose(tuple(noises)), delta=tail, neighbours=neighbours)
+        if reached <= float(epsilon):
             return NoiseAllocation(measures, (), chooser)
-        rho *= _TENTH_PERCENT
+        rho *= min(_TENTH_PERCENT, Fraction(float(epsilon) / reached) ** 2)  # epsilon grows at least as the root of rho
     raise Unreachable(
         "no noise meets so small an epsilon and delta.",
         why="The discrete noise would need to be finer than its grid.",
