@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 
 from hubbub import noise as raw
 from hubbub.accounting import sigma_for
@@ -81,7 +82,11 @@ class WeightedPartitionSelection(Mechanism):
             neighbours=relation,
             unit=unit or Unit(),
         )
-        self.threshold = self.weights.threshold(self.event.sigma, lonely)
+
+    @cached_property
+    def threshold(self) -> int:
+        """The least noisy sum with which a key is named, worked out when it is asked for."""
+        return self.weights.threshold(self.event.sigma, self.event.own)
 
     @property
     def scale(self) -> Fraction:

@@ -79,9 +79,10 @@ def _gaussian_beside(
         allocation = NoiseAllocation(measures, (), chooser, plan.joint)
         told: list[Event] = NoiseAllocation(measures, (), None, plan.joint).events()
         noises = Compose((chooser.event.noise, *told))
-        if quick_epsilon(noises, delta=price.tail, neighbours=neighbours) <= float(price.epsilon):
+        reached = quick_epsilon(noises, delta=price.tail, neighbours=neighbours)
+        if reached <= float(price.epsilon):
             return allocation
-        rho *= _TENTH_PERCENT
+        rho *= min(_TENTH_PERCENT, Fraction(float(price.epsilon) / reached) ** 2)  # epsilon grows as the root of rho
     raise Unreachable(
         "no noise meets so small an epsilon and delta.",
         why="The discrete noise would need to be finer than its grid.",
