@@ -143,8 +143,8 @@ def test_the_noise_costs_what_was_asked_for_and_a_tenth_less_would_cost_more(rel
     assert Fraction(999, 10_000) < rho <= Fraction(1, 10)
     event = WeightedPartitionSelection(epsilon=1, delta=1e-6, **asked).event
     tail = Fraction(1, 10**6)
-    cost = basic_cost(event, relation, tail=tail)
-    assert cost is not None and 0.999 < cost.epsilon <= 1
+    cost = basic_cost(event, relation, tail=tail, stated=Fraction(1))
+    assert cost is not None and cost.epsilon == 1
     less = GaussianKeys(
         sigma=event.sigma * 9 / 10, sensitivity=event.sensitivity, grid=event.grid, own=OWN, neighbours=relation
     )
