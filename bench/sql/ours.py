@@ -45,7 +45,7 @@ def connected(
     source: Path | str,
     *,
     max_rows_per_unit: int,
-    amount: tuple[int, int] = AMOUNT,
+    amount: tuple[float, ...] = AMOUNT,
     budget: tuple[float, float] = PLENTY,
 ) -> Iterator[object]:
     """A connection on a file whose table is ``t``, with a ledger of its own on the disk of the project."""

@@ -153,7 +153,7 @@ class JointQuantiles(Mechanism):
         An end's own error at 95%, and what gaps need: so many cells may lie in a gap that their number outweighs a
         factor exp(-loss), at one end for one level, and at about half of the ends for several.
         """
-        return self._gaps() + end_gap(2 * len(self.levels), STATED)
+        return _window(len(self.levels), self.cells, STATED)
 
     def rank_unit(self, level: Real) -> float:
         """How many rows are one unit of rank for a level."""
@@ -171,21 +171,27 @@ class JointQuantiles(Mechanism):
         """The same for the level that is told least exactly."""
         return max(self.rank_error(level, confidence) for level in self.levels)
 
-    def stretch(self, confidence: Real) -> float:
-        """How much wider than the pair, around its middle, an interval of that confidence is: 1 up to 95%."""
-        wanted = self._gaps() + end_gap(2 * len(self.levels), _confidence(confidence))
-        return max(1.0, wanted / self.window)
+    def pair_error(self, level: Real) -> float:
+        """By how many rows the ends of a pair are meant to lie from the quantile."""
+        return self.rank_unit(level) * self.window + 1
 
-    def dense_stretch(self, confidence: Real) -> float:
-        """How wide, beside the pair, an interval is that holds where values lie densely within the pair."""
-        return middle_gap(2 * len(self.levels), _confidence(confidence)) / self.window
+    @staticmethod
+    def pair_stretch(levels: int, cells: int, confidence: Real) -> float:
+        """How much wider than a pair, around its middle, an interval of that confidence is: 1 up to 95%."""
+        return max(1.0, _window(levels, cells, _confidence(confidence)) / _window(levels, cells, STATED))
 
-    def _gaps(self) -> float:
-        return (len(self.levels) + 1) / 2 * math.log(self.cells)
+    @staticmethod
+    def dense_stretch(levels: int, cells: int, confidence: Real) -> float:
+        """How wide, beside a pair, an interval is that holds where values lie densely within the pair."""
+        return middle_gap(2 * levels, _confidence(confidence)) / _window(levels, cells, STATED)
 
     def _unit(self, level: Fraction) -> Fraction:
         spread = Fraction(1) if self._alone else max(level, 1 - level)
         return 2 * spread * self._rows / self.event.epsilon
+
+
+def _window(levels: int, cells: int, confidence: float) -> float:
+    return (levels + 1) / 2 * math.log(cells) + end_gap(2 * levels, confidence)
 
 
 # ---------------------------------------------------------------- drawing
@@ -254,7 +260,7 @@ def _read_levels(levels: Sequence[Real]) -> tuple[Fraction, ...]:
 
 
 def _number_of_cells(cells: int, targets: int) -> int:
-    number = whole(cells, name="cells", least=2, most=_MOST_CELLS)
+    number = whole(cells, name="cells", most=_MOST_CELLS)
     if targets * number.bit_length() > _MOST_BITS:
         raise TooLarge(
             "there are too many levels for so many cells.",

@@ -12,9 +12,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from hubbub.accounting import mu_for, quick_epsilon, rho_for
-from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdPartitionSelection
+from hubbub.mechanisms import DiscreteGaussian, Geometric, JointQuantiles, NoisyCDF, ThresholdPartitionSelection
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, QuestionPlan
 from hubbub.sql.price import Price
@@ -32,8 +33,13 @@ from hubbub.terms import (
     root_of,
 )
 
+QuantileNoise: TypeAlias = NoisyCDF | JointQuantiles
+
+_ALWAYS_TOGETHER = 6  # so many levels by one choice are more exact than any curve
+_MOST_TOGETHER = 24  # more never are
 _TENTH_PERCENT = Fraction(999, 1000)
 _ROUNDS = 2000
+_SURE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class NoiseAllocation:
     """The noise of one plan: one mechanism per measure, one per curve, and one that chooses keys."""
 
     measures: tuple[DiscreteGaussian | Geometric, ...]
-    curves: tuple[NoisyCDF, ...]
+    curves: tuple[QuantileNoise, ...]
     chooser: ThresholdPartitionSelection | None
 
     def noise(self, index: int) -> Noise:
@@ -66,6 +72,8 @@ def allocate_noise(
     assert price.epsilon is not None
     if price.delta == 0:
         return tuple(_laplace_noise(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
+    if all(plan.quantiles and not plan.measures and plan.public_keys for plan in plans):
+        return _share_among_quantiles(plans, price.epsilon, neighbours, unit)
     if (alone := _allocate_single(plans, price, neighbours, unit)) is not None:
         return (alone,)
     chosen = any(not plan.public_keys for plan in plans)
@@ -130,7 +138,7 @@ def _gaussian_noise(
         )
         for i, moved in enumerate(plan.moved)
     )
-    curves = _noisy_curves(plan, "rho", rho, neighbours, unit)
+    curves = quantile_noise(plan, neighbours, unit, rho=rho)
     if plan.public_keys:
         return NoiseAllocation(measures, curves, None)
     under = keys_per_unit(plan)
@@ -151,25 +159,60 @@ def _laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours
         )
         for i, moved in enumerate(plan.moved)
     )
-    curves = _noisy_curves(plan, "epsilon", epsilon, neighbours, unit)
+    curves = quantile_noise(plan, neighbours, unit, epsilon=epsilon)
     return NoiseAllocation(measures, curves, None)
 
 
-def _noisy_curves(
-    plan: QuestionPlan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit
-) -> tuple[NoisyCDF, ...]:
-    """One noisy cumulative histogram per curve, each for its share of the price."""
-    return tuple(
-        NoisyCDF(
-            cells=curve.cells,
-            keys=plan.size or 1,
+def _share_among_quantiles(
+    plans: tuple[QuestionPlan, ...], epsilon: Fraction, neighbours: Neighbours, unit: Unit
+) -> tuple[NoiseAllocation, ...]:
+    """Quantiles alone need no delta: choices by rank are pure, and so is the noise of a curve beside them."""
+    share = epsilon / len(plans)
+    return tuple(NoiseAllocation((), quantile_noise(plan, neighbours, unit, epsilon=share), None) for plan in plans)
+
+
+def quantile_noise(
+    plan: QuestionPlan,
+    neighbours: Neighbours,
+    unit: Unit,
+    *,
+    epsilon: Fraction | None = None,
+    rho: Fraction | None = None,
+) -> tuple[QuantileNoise, ...]:
+    """One mechanism per curve, each for its share of the epsilon or rho of the plan."""
+    shares = plan.weights[len(plan.moved) :]
+    way, price = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
+    assert price is not None
+    return tuple(_noise_of_curve(plan, i, {way: price * shares[i]}, neighbours, unit) for i in range(len(plan.curves)))
+
+
+def _noise_of_curve(
+    plan: QuestionPlan, index: int, price: dict[str, Fraction], neighbours: Neighbours, unit: Unit
+) -> QuantileNoise:
+    """One choice for all levels, or a noisy cumulative histogram where that tells the worst of them more exactly."""
+    levels, cells = plan.levels_of(index), plan.curves[index].cells
+    together = None
+    if levels and (plan.size is None or len(levels) <= _MOST_TOGETHER):
+        together = JointQuantiles(
+            levels=levels,
+            cells=cells,
             max_rows=plan.curve_rows,
+            groups=plan.size != 1,
             neighbours=neighbours,
             unit=unit,
-            **{way: price * plan.weights[len(plan.moved) + i]},  # type: ignore[arg-type]
+            **price,
         )
-        for i, curve in enumerate(plan.curves)
+        if plan.size is None or len(levels) <= _ALWAYS_TOGETHER:
+            return together
+    curve = NoisyCDF(
+        cells=cells,
+        keys=plan.size or 1,
+        max_rows=plan.curve_rows,
+        neighbours=neighbours,
+        unit=unit,
+        **price,  # type: ignore[arg-type]
     )
+    return curve if together is None or curve.error(_SURE) < together.error(_SURE) else together
 
 
 def keys_per_unit(plan: QuestionPlan) -> int:

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from hubbub.relations import Expr, date_at
+from hubbub.relations import Expr
 from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable, ReleasedColumn, formulas, simultaneous
 from hubbub.releases.formulas import Formula
-from hubbub.schema import Kind, Value
+from hubbub.schema import Value
+from hubbub.sql.answer.quantile_intervals import quantile_formula
 from hubbub.sql.answer.three_valued_logic import evaluate_rows, sort_key
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.error_prediction import mechanism_words
-from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles
+from hubbub.sql.measurement import LEVELS, NoisyResult, QuantilePairs, Quantiles
 from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.terms import root_of
 
-_SURE = 1 - 1e-12
 _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
 
 
@@ -31,7 +31,7 @@ class AnswerPart:
     spent: NoiseAllocation
     keys: tuple[tuple[Value | None, ...], ...]
     measures: tuple[NoisyColumn, ...]
-    quantiles: tuple[Quantiles, ...]
+    quantiles: tuple[Quantiles | QuantilePairs, ...]
 
 
 def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -> AnswerPart:
@@ -194,17 +194,7 @@ def _is_noisy(value: Expr, rows: AnswerRows) -> bool:
 def _pick_rows(formula: Formula, places: Sequence[int]) -> Formula:
     from hubbub.releases import rebuilt
 
-    def change(part: Formula) -> Formula:
-        if not isinstance(part, formulas.GivenIntervals):
-            return part
-        return formulas.GivenIntervals(
-            tuple(part.values[i] for i in places),
-            part.levels,
-            tuple(tuple(column[i] for i in places) for column in part.lows),
-            tuple(tuple(column[i] for i in places) for column in part.highs),
-        )
-
-    return rebuilt(formula, change)
+    return rebuilt(formula, lambda part: part.picked(places) if isinstance(part, formulas.GivenIntervals) else part)
 
 
 def _column_values(tables: Sequence[AnswerRows], place: int, levels: Sequence[float]) -> tuple[list[Any], Any, Any]:
@@ -262,24 +252,8 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
-    return _quantile_formula(part.quantiles[part.plan.quantiles.index(reading)], reading, part)
-
-
-def _quantile_formula(quantiles: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
-    """A quantile with its stored intervals; beyond these, it lies between its bounds for sure."""
-    size, levels = len(quantiles.values), (*LEVELS, _SURE)
-    assert reading.lower is not None and reading.upper is not None
-    lows = (*quantiles.lows, (float(reading.lower),) * size)
-    highs = (*quantiles.highs, (float(reading.upper),) * size)
-    if part.plan.curves[reading.curve].value.kind is Kind.DATE:
-        return formulas.GivenIntervals(
-            _as_dates(quantiles.values), levels, tuple(map(_as_dates, lows)), tuple(map(_as_dates, highs))
-        )
-    return formulas.GivenIntervals(quantiles.values, levels, lows, highs)
-
-
-def _as_dates(column: Sequence[float | None]) -> Any:
-    return tuple(None if value is None else date_at(Fraction(value)) for value in column)
+    given = part.quantiles[part.plan.quantiles.index(reading)]
+    return quantile_formula(given, reading, part.plan.curves[reading.curve])
 
 
 # ---------------------------------------------------------------- HAVING and ORDER BY on noisy values
