@@ -28,7 +28,7 @@ def _columns(part: exp.Expr) -> Iterator[exp.Expr]:
         return
     for place, level in enumerate(levels.expressions):
         copy = part.copy().unalias()
-        if (among := _levels_in(copy)) is not None and among.parent is not None:
+        if (among := _levels_in(copy)) is not None and among.parent is not None and among.arg_key:
             among.parent.set(among.arg_key, among.expressions[place].copy())
         yield exp.alias_(copy, f"{_name(part)}p{_percent(level)}")
 
