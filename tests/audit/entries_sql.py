@@ -36,6 +36,8 @@ QUESTIONS: dict[str, tuple[str, Price]] = {
     "public keys, gaussian": ("SELECT w, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY w", APPROXIMATE),
     "unknown keys": ("SELECT city, COUNT(*) AS n FROM t GROUP BY city", APPROXIMATE),
     "median": ("SELECT MEDIAN(x) AS m FROM t", PURE),
+    "quantiles by public keys": ("SELECT w, QUANTILE_CONT(x, [0.5, 0.9]) AS q FROM t GROUP BY w", PURE),
+    "median by unknown keys": ("SELECT city, MEDIAN(x) AS m FROM t GROUP BY city", APPROXIMATE),
     "filtered": ("SELECT COUNT(*) AS n FROM t WHERE x > 3 AND w = 'a'", PURE),
 }
 
@@ -93,8 +95,13 @@ def _outcome(told: QueryQuote, statements: Any, engine: Any) -> Any:
     return [_told(run) for run in runs]
 
 
+def _columns(quantile: measurement.Quantiles | measurement.QuantilePairs) -> tuple[tuple[Any, ...], ...]:
+    pairs = isinstance(quantile, measurement.QuantilePairs)
+    return (quantile.lows, quantile.highs) if pairs else (quantile.values,)  # type: ignore[union-attr, return-value]
+
+
 def _told(run: measurement.NoisyResult) -> dict[str, tuple[Any, ...]]:
-    columns = [*run.measures, *(quantile.values for quantile in run.quantiles)]
+    columns = [*run.measures, *(column for quantile in run.quantiles for column in _columns(quantile))]
     return {repr(key): tuple(column[i] for column in columns) for i, key in enumerate(run.keys)}
 
 
