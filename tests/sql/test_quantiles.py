@@ -166,6 +166,12 @@ def test_a_preview_tells_the_error_in_rows_before_any_data_is_read(db: Connectio
     assert "2 levels at once" in two[0].mechanism
 
 
+def test_beside_many_levels_the_preview_says_which_quantile_stands_for_the_end(db: Connection) -> None:
+    levels = ", ".join(f"0.{i:02d}" for i in range(2, 62, 2))
+    *_, end = db.preview(f"SELECT QUANTILE_CONT(x, [{levels}]) AS q, MAX(x) AS m FROM table", epsilon=1).columns
+    assert end.predicted.words.startswith("told as the 99% quantile, off by at most")
+
+
 # ---------------------------------------------------------------- what is stored
 
 

@@ -66,7 +66,9 @@ def _rank_words(reading: AggregateReading, noise: QuantileNoise, confidence: flo
     """How far a quantile is off, in rows: in value it depends on the data."""
     rank, level = _short_number(quantile_rank_error(reading, noise, confidence)), reading.quantile
     if not isinstance(noise, JointQuantiles):
-        return f"off by at most {rank} rows in rank; in value it depends on the data"
+        as_level = {0: "told as the 1% quantile, ", 1: "told as the 99% quantile, "}
+        told = as_level[int(level)] if level in (0, 1) else ""
+        return f"{told}off by at most {rank} rows in rank; in value it depends on the data"
     spread = f"the interval spans about {_short_number(noise.pair_error(level))} rows to either side"
     if level in (0, 1):
         side = "below" if level == 0 else "above"
