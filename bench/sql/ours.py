@@ -59,7 +59,7 @@ def connected(
     source: Path | str,
     *,
     max_rows_per_unit: int,
-    amount: tuple[int, int] = AMOUNT,
+    amount: tuple[float, ...] = AMOUNT,
     budget: tuple[float, float] = PLENTY,
 ) -> Iterator[object]:
     """A connection on a file whose table is ``t``, with a ledger of its own on the disk of the project."""
@@ -114,8 +114,8 @@ def records(release: object) -> list[dict[str, object]]:
     return [dict(zip(release.columns_names, row, strict=True)) for row in release]
 
 
-def told(release: object, name: str) -> tuple[float, float, float]:
-    """The value of a column with one row, and both ends of its 95% interval."""
+def told(release: object, name: str, *, dense: bool = False) -> tuple[float, float, float]:
+    """The value of a column with one row, and both ends of its 95% interval, or of the shorter one of a quantile."""
     column = release[name]
-    (low,), (high,) = column.interval(0.95)
+    (low,), (high,) = (column.dense_interval if dense else column.interval)(0.95)
     return float(column.value), float(low), float(high)

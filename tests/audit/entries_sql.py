@@ -39,6 +39,8 @@ QUESTIONS: dict[str, tuple[str, Price]] = {
     "unknown keys": ("SELECT city, COUNT(*) AS n FROM t GROUP BY city", CHOOSING),
     "unknown keys, people": ("SELECT city, COUNT(DISTINCT pid) AS people FROM t GROUP BY city", CHOOSING),
     "median": ("SELECT MEDIAN(x) AS m FROM t", PURE),
+    "quantiles by public keys": ("SELECT w, QUANTILE_CONT(x, [0.5, 0.9]) AS q FROM t GROUP BY w", PURE),
+    "median by unknown keys": ("SELECT city, MEDIAN(x) AS m FROM t GROUP BY city", APPROXIMATE),
     "filtered": ("SELECT COUNT(*) AS n FROM t WHERE x > 3 AND w = 'a'", PURE),
 }
 
@@ -96,8 +98,14 @@ def _outcome(told: QueryQuote, statements: Any, engine: Any) -> Any:
     return [_told(run) for run in runs]
 
 
+def _columns(quantile: measurement.Quantiles | measurement.QuantilePairs) -> tuple[tuple[Any, ...], ...]:
+    pairs = isinstance(quantile, measurement.QuantilePairs)
+    return (quantile.lows, quantile.highs) if pairs else (quantile.values,)  # type: ignore[union-attr, return-value]
+
+
 def _told(run: measurement.NoisyResult) -> dict[str, tuple[Any, ...]]:
-    columns = [*run.measures, *(quantile.values for quantile in run.quantiles), *([run.people] if run.people else [])]
+    read = [column for quantile in run.quantiles for column in _columns(quantile)]
+    columns = [*run.measures, *read, *([run.people] if run.people else [])]
     return {repr(key): tuple(column[i] for column in columns) for i, key in enumerate(run.keys)}
 
 

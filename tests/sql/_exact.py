@@ -72,7 +72,9 @@ def read_plan(engine: DuckDB, plan: QuestionPlan, statements: Any) -> Read:
     spent = SimpleNamespace(measures=[_Exact()] * len(plan.measures), curves=curves, chooser=chooser)
     told = measurement.run(engine, plan, spent, statements, seconds=60)  # type: ignore[arg-type]  # it has the same parts
     columns = tuple(dict(zip(map(repr, told.keys), column, strict=True)) for column in told.measures)
-    return Read(columns, tuple(curve.leaves for curve in curves), chooser.sums)
+    names = list(map(repr, told.keys))  # where a key stands in the answer depends on the others that were chosen
+    leaves = [{(names[place], cell): rows for (place, cell), rows in curve.leaves.items()} for curve in curves]
+    return Read(columns, tuple(leaves), chooser.sums)
 
 
 def read_exactly(engine: DuckDB, planned: QueryPlan) -> list[Read]:

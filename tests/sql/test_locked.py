@@ -264,7 +264,7 @@ TRICKS = [
     "SELECT ROUND(COUNT(*), 99999999999) FROM visits",
     "SELECT COUNT(*) FROM visits WHERE LEFT(ward, 99999999999) = 'n'",
     "SELECT QUANTILE_CONT(cost, 2) FROM visits",
-    "SELECT QUANTILE_CONT(cost, [0.1, 0.9]) FROM visits",
+    "SELECT QUANTILE_CONT(cost, [0.1, 0.9])[1] FROM visits",
     "SELECT COUNT(*) FROM visits WHERE day > DATE '0000-00-00'",
     "SELECT COUNT(*) FROM visits WHERE day > DATE '2020-01-01' + INTERVAL 99999999999999 YEAR",
     "SELECT COUNT(*) FROM visits WHERE day > DATE '2020-01-01' + INTERVAL (cost) DAY",

@@ -16,6 +16,7 @@ from hubbub.mechanisms.binary_tree import TreeCounter
 from hubbub.mechanisms.exponential import Exponential
 from hubbub.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from hubbub.mechanisms.histogram import Histogram
+from hubbub.mechanisms.joint_quantiles import JointQuantiles
 from hubbub.mechanisms.laplace import Geometric, Laplace
 from hubbub.mechanisms.noisy_cdf import NoisyCDF
 from hubbub.mechanisms.partition_selection import OptimalPartitionSelection, ThresholdPartitionSelection
@@ -36,6 +37,7 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "Histogram",
+    "JointQuantiles",
     "Laplace",
     "NoisyCDF",
     "OptimalPartitionSelection",

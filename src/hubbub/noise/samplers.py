@@ -27,6 +27,7 @@ from hubbub.noise._inversion_table import floor_of
 from hubbub.noise._lazy_uniform import LazyUniform
 from hubbub.noise._source import SECURE, RandomSource, Words
 from hubbub.noise._weighted_choice import Exponents, choose_weighted
+from hubbub.noise._weighted_choice import choose_largest_loss as _largest_loss
 from hubbub.noise.fixed_point import EnclosedReal, exp_neg, logistic, rational
 from hubbub.terms import EmptyInput, OutOfRange, Real, TooLarge, Underflow, exact, fraction_of, positive, shown, whole
 
@@ -154,6 +155,15 @@ def choose_exp(
     equal = np.ones(len(exponents), dtype=np.int64)
     heights = _exact_exponents(exponents)
     return choose_weighted(heights, equal if weights is None else weights, positive(rate, name="rate"), rng or SECURE)
+
+
+def choose_largest_loss(counts: Integers, losses: Integers, *, rate: Real = 1, rng: RandomSource | None = None) -> int:
+    """Of tuples with weight exp(-rate * largest loss of its parts), the index of the largest loss.
+
+    ``losses`` rise, and ``counts[i, k]``, at least 1, is how many candidates of part i have a loss of ``losses[k]`` or
+    less. All tuples together are at most 2^1000.
+    """
+    return _largest_loss(counts, losses, positive(rate, name="rate"), rng or SECURE)
 
 
 # Reading a parameter takes longer than drawing with it, hence the caches on what the caller wrote. They are

@@ -40,6 +40,7 @@ _TAGS: dict[str, type[formulas.Formula]] = {
     "variance": formulas.Variance,
 }
 _TAG_OF = {kind: tag for tag, kind in _TAGS.items()}
+_OPTIONAL = frozenset({"dense"})  # left out where there is none
 _PLAIN = stored_keys("question repeated parameters budget_left clipped looked_at")  # of a release, as they are
 _KEYS: dict[type[Any], dict[str, str]] = {
     KeyColumn: stored_keys("name values kind"),
@@ -47,7 +48,7 @@ _KEYS: dict[type[Any], dict[str, str]] = {
     Noise: stored_keys("law scale", law="distribution"),
     ReleasedColumn: stored_keys("name formula about mechanism notes"),
     formulas.Function: stored_keys("name args"),
-    formulas.GivenIntervals: stored_keys("values levels lows highs"),
+    formulas.GivenIntervals: stored_keys("values levels lows highs dense"),
     formulas.Key: stored_keys("index"),
     formulas.Mean: stored_keys("total count centre lower upper"),
     formulas.Minus: stored_keys("a b"),
@@ -133,7 +134,8 @@ def _encode_value(value: Any) -> Any:
 
 
 def _fields_out(value: Any) -> dict[str, Any]:
-    return {key: _encode_value(getattr(value, attribute)) for key, attribute in _KEYS[type(value)].items()}
+    fields = {key: getattr(value, attribute) for key, attribute in _KEYS[type(value)].items()}
+    return {key: _encode_value(field) for key, field in fields.items() if field is not None or key not in _OPTIONAL}
 
 
 def _plain_out(value: Any) -> Any:

@@ -81,6 +81,12 @@ class Noisy:
         """
         return self.formula.interval(self.table, self.table.level(confidence))
 
+    def dense_interval(self, confidence: float = 0.95) -> Ends:
+        """Shorter intervals of a quantile, for where values lie densely around it; else those of ``interval``."""
+        given = self.formula
+        dense = given.dense if isinstance(given, formulas.GivenIntervals) else None
+        return self.interval(confidence) if dense is None else dense.interval(self.table, self.table.level(confidence))
+
     def simulate(self, draws: int = DRAWS) -> Floats:
         """What the noiseless numbers may be: one line per draw, one column per row.
 

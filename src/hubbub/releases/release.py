@@ -28,6 +28,8 @@ NEGATIVE = (
     "many rows stay right; .rounded() shows it as 0."
 )
 
+DENSE = "if values lie densely there"
+
 CHOSEN = (
     "Noisy values chose these rows out of {rows:,}, and favour those that noise lifted. So intervals are simultaneous: "
     "those of a column hold for all rows that were looked at, with the stated confidence."
@@ -223,7 +225,27 @@ class Release:
         below = any(self.counts_at(i) and any(v < 0 for v in self._values[i] if v) for i in range(len(self.columns)))
         covered = ", except where noted." if self.clipped else ": not clipping, nor groups that do not appear."
         chosen = (CHOSEN.format(rows=self.looked_at),) if self.looked_at > 1 else ()
-        return (*self.notes, *own, *clipped, *((NEGATIVE,) if below else ()), *chosen, NOISE_ONLY + covered)
+        return (
+            *self.notes,
+            *own,
+            *self._short_intervals(),
+            *clipped,
+            *((NEGATIVE,) if below else ()),
+            *chosen,
+            NOISE_ONLY + covered,
+        )
+
+    def _short_intervals(self) -> tuple[str, ...]:
+        """Where shorter intervals stand beside those that are shown."""
+        from hubbub.releases.text import format_number
+
+        given = [(column.name, column.formula) for column in self.columns if isinstance(column.formula, GivenIntervals)]
+        short = [(name, formula.dense) for name, formula in given if formula.dense is not None]
+        if len(self) != 1 or self.looked_at > 1:
+            names = ", ".join(name for name, _ in short)
+            return (f"{names}: release[name].dense_interval() is shorter, and holds {DENSE}.",) if short else ()
+        ends = [(name, *(side[0] for side in dense.interval(self.table, 0.95))) for name, dense in short]
+        return tuple(f"{name}: {format_number(low)} to {format_number(high)} {DENSE}." for name, low, high in ends)
 
     def __str__(self) -> str:
         from hubbub.releases import text

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
 
+from hubbub.mechanisms import JointQuantiles
 from hubbub.relations import Expr
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
 from hubbub.sql.compiler.question import Scan
-from hubbub.sql.noise_allocation import NoiseAllocation
+from hubbub.sql.noise_allocation import NoiseAllocation, QuantileNoise
 
 _SUMS = (How.REF, How.LINEAR, How.CHOSEN)
 
@@ -61,11 +62,29 @@ def _predict_column(
         given = "" if reading.how in _SUMS else f" if a group has {count:,.0f} rows"
         return Predicted(name, error, f"±{_short_number(error)}{given}")
     if reading.how is How.QUANTILE:
-        rank = spent.curves[reading.curve].error(confidence)
-        return Predicted(
-            name, None, f"off by at most {_short_number(rank)} rows in rank; in value it depends on the data"
-        )
+        return Predicted(name, None, _rank_words(reading, spent.curves[reading.curve], confidence))
     return Predicted(name, None, _error_formula(reading, plan, spent, confidence))
+
+
+def _rank_words(reading: AggregateReading, noise: QuantileNoise, confidence: float) -> str:
+    """How far a quantile is off, in rows: in value it depends on the data."""
+    rank, level = _short_number(quantile_rank_error(reading, noise, confidence)), reading.quantile
+    if not isinstance(noise, JointQuantiles):
+        as_level = {0: "told as the 1% quantile, ", 1: "told as the 99% quantile, "}
+        told = as_level[int(level)] if level in (0, 1) else ""
+        return f"{told}off by at most {rank} rows in rank; in value it depends on the data"
+    spread = f"the interval spans about {_short_number(noise.pair_error(level))} rows to either side"
+    if level in (0, 1):
+        side = "below" if level == 0 else "above"
+        return f"told with about {noise.from_end(level):,} rows {side} it, ±{rank}; {spread}"
+    return f"off by at most {rank} rows in rank where values lie densely; {spread}"
+
+
+def quantile_rank_error(reading: AggregateReading, noise: QuantileNoise, confidence: float) -> float:
+    """By how many rows the rank of a quantile may be off."""
+    if isinstance(noise, JointQuantiles):
+        return noise.rank_error(reading.quantile, confidence)
+    return noise.error(confidence)
 
 
 def _reading_error(
@@ -135,7 +154,7 @@ def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> 
     names = []
     for reading in readings_in(value):
         if reading.how is How.QUANTILE:
-            names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
+            names.append(_quantile_mechanism(spent.curves[reading.curve]))
         if reading.how is How.CHOSEN and spent.chooser is not None:
             names.append(f"discrete Gaussian noise on people, std dev {float(spent.chooser.scale):.4g}, which chose it")
         for index in reading.measures:
@@ -143,3 +162,10 @@ def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> 
             law = "discrete Gaussian" if noise.distribution == "gaussian" else "discrete Laplace"
             names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.unit):.4g}")
     return "; ".join(dict.fromkeys(names))
+
+
+def _quantile_mechanism(noise: QuantileNoise) -> str:
+    if not isinstance(noise, JointQuantiles):
+        return f"noisy cumulative histogram of {noise.cells:,} cells"
+    together = f", {len(noise.levels)} levels at once" if len(noise.levels) > 1 else ""
+    return f"exponential mechanism on ranks, a pair among {noise.cells:,} cells{together}"

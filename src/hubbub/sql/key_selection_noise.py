@@ -10,14 +10,15 @@ The share was chosen on tables of a development set and measured on others: docs
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from hubbub.accounting import mu_for, pure_epsilon_for, quick_epsilon
 from hubbub.mechanisms import WeightedPartitionSelection
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
-from hubbub.sql.noise_allocation import NoiseAllocation, gaussian_measures, laplace_measures
+from hubbub.sql.noise_allocation import NoiseAllocation, gaussian_noise, laplace_noise
 from hubbub.sql.price import Price
-from hubbub.terms import Compose, Event, Neighbours, Unit, Unreachable
+from hubbub.terms import Compose, Neighbours, Unit, Unreachable
 
 _STEEPNESS = Fraction(3, 2)
 _TENTH_PERCENT = Fraction(999, 1000)
@@ -38,18 +39,16 @@ def allocate_with_selection(
     if price.rho is not None:
         chooser = _chooser(plan, price.own, neighbours, unit, rho=price.rho * share)
         rest = price.rho * (1 - share)
-        if not plan.measures:
+        if share == 1:
             return NoiseAllocation((), (), chooser)
         if kind is NoiseKind.LAPLACE:
-            measures = laplace_measures(plan, pure_epsilon_for(rest), neighbours, unit)
-            return NoiseAllocation(measures, (), chooser, plan.joint)
-        return NoiseAllocation(gaussian_measures(plan, rest, neighbours, unit), (), chooser, plan.joint)
+            return replace(laplace_noise(plan, pure_epsilon_for(rest), neighbours, unit), chooser=chooser)
+        return replace(gaussian_noise(plan, rest, neighbours, unit), chooser=chooser)
     assert price.epsilon is not None
     if kind is NoiseKind.GAUSSIAN and plan.measures:
         return _gaussian_beside(plan, price, share, neighbours, unit)
     chooser = _chooser(plan, price.own, neighbours, unit, epsilon=price.epsilon * share, delta=price.tail)
-    measures = laplace_measures(plan, price.epsilon * (1 - share), neighbours, unit)
-    return NoiseAllocation(measures, (), chooser, plan.joint)
+    return replace(laplace_noise(plan, price.epsilon * (1 - share), neighbours, unit), chooser=chooser)
 
 
 def choice_share(plan: QuestionPlan) -> Fraction:
@@ -60,9 +59,10 @@ def choice_share(plan: QuestionPlan) -> Fraction:
     be named whose numbers are lost in noise: share / (1 - share) = 1.5 sqrt(root of keys / rows).
     """
     assert plan.selection is not None
-    if not plan.measures:
+    if not plan.measures and not plan.curves:
         return Fraction(1)
     rows = sum(plan.moved[group[0]].l1 / max(1, plan.measures[group[0]].largest) for group in plan.groups)
+    rows += len(plan.curves) * plan.curve_rows
     odds = _STEEPNESS * Fraction(math.sqrt(math.sqrt(plan.selection.keys) / max(1.0, rows))).limit_denominator(1000)
     return odds / (1 + odds)
 
@@ -75,13 +75,11 @@ def _gaussian_beside(
     rho = Fraction(mu_for(float(price.epsilon), float(price.tail))) ** 2 / 2
     for _ in range(_ROUNDS):
         chooser = _chooser(plan, price.own, neighbours, unit, rho=rho * share)
-        measures = gaussian_measures(plan, rho * (1 - share), neighbours, unit)
-        allocation = NoiseAllocation(measures, (), chooser, plan.joint)
-        told: list[Event] = NoiseAllocation(measures, (), None, plan.joint).events()
-        noises = Compose((chooser.event.noise, *told))
+        told = gaussian_noise(plan, rho * (1 - share), neighbours, unit)
+        noises = Compose((chooser.event.noise, *told.events()))
         reached = quick_epsilon(noises, delta=price.tail, neighbours=neighbours)
         if reached <= float(price.epsilon):
-            return allocation
+            return replace(told, chooser=chooser)
         rho *= min(_TENTH_PERCENT, Fraction(float(price.epsilon) / reached) ** 2)  # epsilon grows as the root of rho
     raise Unreachable(
         "no noise meets so small an epsilon and delta.",

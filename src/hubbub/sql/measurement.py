@@ -1,7 +1,7 @@
 """Engine -> noise -> what is stored: the integers of a plan get their noise here, and nowhere else.
 
-What is stored is the noisy integers themselves (and quantiles read off noisy curves), as JSON of a size that is known
-beforehand; the answer is worked out from them each time it is shown.
+What is stored is the noisy integers themselves (and quantiles read off noisy curves, or the cells around them), as JSON
+of a size that is known beforehand; the answer is worked out from them each time it is shown.
 """
 
 from __future__ import annotations
@@ -11,21 +11,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubbub.engines import Engine
+from hubbub.mechanisms import JointQuantiles
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.lower_plan import EngineStatement
-from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, QuantileCurve, QuestionPlan
+from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, QuantileCurve, QuestionPlan, grid_step
 from hubbub.sql.noise_allocation import NoiseAllocation
 
+Integers: TypeAlias = NDArray[np.int64]
+
+EXTREME = Fraction(1, 100)  # MIN and MAX, read off a curve, are these quantiles
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quantiles are kept
 CHOSEN_SIZE = 1 << 18  # bytes for an answer whose keys are chosen privately
 _NUMBER = 26  # bytes of one stored integer, roughly: enough for 2^80
-_FORMAT = 1
+_PAIR = 16  # bytes of the two cells of a quantile
+_FORMAT = 2  # 1 had no pairs
 
 Key: TypeAlias = tuple[Value | None, ...]
 
@@ -40,12 +47,21 @@ class Quantiles:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantilePairs:
+    """A quantile of each key as a pair of cells around it; ``levels`` pairs of one curve were chosen at once."""
+
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
 class NoisyResult:
     """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of the plan."""
 
     keys: tuple[Key, ...]  # one tuple per row of the answer
     measures: tuple[tuple[int, ...], ...]
-    quantiles: tuple[Quantiles, ...]
+    quantiles: tuple[Quantiles | QuantilePairs, ...]
     fine: int = 1  # the integers count parts of a step, so many of them to one
     people: tuple[int, ...] = ()  # the noisy numbers of people that chose the keys, where they are told
 
@@ -69,8 +85,8 @@ def run(
     rows = engine.rows(left.pop(0).sql, seconds=seconds) if plan.measures else []
     integers = _measured(plan, keys, _summed_rows(plan, rows))
     noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
-    curves = [_curve(engine, plan, spent, index, statement, seconds) for index, statement in enumerate(left)]
-    quantiles = tuple(_quantile(plan, curves, reading) for reading in plan.quantiles)
+    read = [_read_quantiles(engine, plan, spent, index, keys, each, seconds) for index, each in enumerate(left)]
+    quantiles = tuple(read[reading.curve][reading] for reading in plan.quantiles)
     return NoisyResult(keys, noisy, quantiles, people=people)
 
 
@@ -129,7 +145,8 @@ def _chosen_keys(plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], spent: Noi
     room = CHOSEN_SIZE - 4096
     kept = []
     for key in sorted(named, key=lambda key: -named[key]):
-        room -= len(json.dumps([_plain(value) for value in key])) + _NUMBER * (len(plan.measures) + 1)
+        numbers = _NUMBER * (len(plan.measures) + 1) + _PAIR * len(plan.quantiles)
+        room -= len(json.dumps([_plain(value) for value in key])) + numbers
         if room < 0:
             break
         kept.append(key)
@@ -141,38 +158,72 @@ def _order(key: Key) -> list[tuple[Any, ...]]:
     return [(value is None, str(type(value)), value) for value in key]
 
 
-# ---------------------------------------------------------------- curves
+# ---------------------------------------------------------------- quantiles
 
 
-def _curve(
-    engine: Engine, plan: QuestionPlan, spent: NoiseAllocation, index: int, statement: EngineStatement, seconds: float
-) -> Any:
+def _read_quantiles(
+    engine: Engine,
+    plan: QuestionPlan,
+    spent: NoiseAllocation,
+    index: int,
+    keys: tuple[tuple[Value | None, ...], ...],
+    statement: EngineStatement,
+    seconds: float,
+) -> dict[AggregateReading, Quantiles | QuantilePairs]:
+    """What is read of one curve for the keys of the answer."""
+    readings = [reading for reading in plan.quantiles if reading.curve == index]
+    mechanism = spent.curves[index]
+    cells, counts, at = _rows_in_cells(engine, plan, keys, statement, seconds)
+    if isinstance(mechanism, JointQuantiles):
+        pairs = mechanism.release_sparse(cells, counts, keys=at, number=len(keys))
+        places = {level: i for i, level in enumerate(mechanism.levels)}
+        return {each: _pairs(pairs[:, places[each.quantile]], len(places)) for each in readings}
+    told = mechanism.release_sparse(cells, counts, keys=at if plan.keys else None)
+    return {each: _quantile(plan.curves[index], told, each) for each in readings}
+
+
+def _rows_in_cells(
+    engine: Engine,
+    plan: QuestionPlan,
+    keys: tuple[tuple[Value | None, ...], ...],
+    statement: EngineStatement,
+    seconds: float,
+) -> tuple[Integers, Integers, Integers]:
+    """Cells, how many rows fall into each, and the place of their key in the answer (-1: it has none)."""
+    places = {key: i for i, key in enumerate(keys)}
+    if not plan.public_keys:  # a key may be missing, which arrays cannot say
+        rows = engine.rows(statement.sql, seconds=seconds)
+        found = [(*(int(number) for number in row[-2:]), places.get(_normal(row[:-2], plan.keys), -1)) for row in rows]
+        cells, counts, at = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return cells, counts, at
     columns = engine.arrays(statement.sql, seconds=seconds)
     cells, counts = (np.asarray(column).astype(np.int64) for column in columns[-2:])
     if not plan.keys:
-        return spent.curves[index].release_sparse(cells, counts)
-    places = {key: i for i, key in enumerate(public_keys(plan.keys))}
+        return cells, counts, np.zeros_like(cells)
     named = zip(*(np.asarray(column).tolist() for column in columns[:-2]), strict=True)
-    at = np.array([places.get(_normal(key, plan.keys), -1) for key in named], dtype=np.int64)
-    return spent.curves[index].release_sparse(cells, counts, keys=at)
+    return cells, counts, np.array([places.get(_normal(key, plan.keys), -1) for key in named], dtype=np.int64)
 
 
-def _quantile(plan: QuestionPlan, curves: Sequence[Any], reading: AggregateReading) -> Quantiles:
-    told, curve = curves[reading.curve], plan.curves[reading.curve]
-    middle = told.quantile(reading.quantile)
+def _pairs(cells: Integers, levels: int) -> QuantilePairs:
+    return QuantilePairs(tuple(cells[:, 0].tolist()), tuple(cells[:, 1].tolist()), levels)
+
+
+def _quantile(curve: QuantileCurve, told: Any, reading: AggregateReading) -> Quantiles:
+    level = min(max(reading.quantile, EXTREME), 1 - EXTREME)
+    middle = told.quantile(level)
     cells = middle if isinstance(middle, list) else [middle]
     lows, highs = [], []
-    for level in LEVELS:
-        ends = np.asarray(told.interval(reading.quantile, level)).reshape(-1, 2)
-        lows.append(tuple(_position(curve, int(low)) for low in ends[:, 0]))
-        highs.append(tuple(_position(curve, int(high), end=True) for high in ends[:, 1]))
-    values = tuple(None if cell is None else _position(curve, cell) for cell in cells)
+    for confidence in LEVELS:
+        ends = np.asarray(told.interval(level, confidence)).reshape(-1, 2)
+        lows.append(tuple(position(curve, int(low)) for low in ends[:, 0]))
+        highs.append(tuple(position(curve, int(high), end=True) for high in ends[:, 1]))
+    values = tuple(None if cell is None else position(curve, cell) for cell in cells)
     return Quantiles(values, tuple(lows), tuple(highs))
 
 
-def _position(curve: QuantileCurve, cell: int, *, end: bool = False) -> float:
+def position(curve: QuantileCurve, cell: int, *, end: bool = False) -> float:
     """A cell on the column's scale: its own value where cells are grid steps, else its lower or upper end."""
-    step = 1 if curve.value.kind is Kind.DATE else curve.value.facts.step
+    step = grid_step(curve.value)
     wide = step is None or curve.width > step
     return float(curve.position(cell) + (curve.width if end and wide else 0))
 
@@ -196,9 +247,15 @@ def stored(parts: Sequence[NoisyResult], plans: Sequence[QuestionPlan]) -> str:
 
 def _part(part: NoisyResult, plan: QuestionPlan) -> dict[str, Any]:
     keys = None if plan.public_keys else [[_plain(value) for value in key] for key in part.keys]
-    quantiles = [[q.values, q.lows, q.highs] for q in part.quantiles]
+    quantiles = [_quantile_out(quantile) for quantile in part.quantiles]
     people = {"people": part.people} if part.people else {}
     return {"keys": keys, "measures": part.measures, "quantiles": quantiles, "fine": part.fine, **people}
+
+
+def _quantile_out(quantile: Quantiles | QuantilePairs) -> Any:
+    if isinstance(quantile, QuantilePairs):
+        return {"lows": quantile.lows, "highs": quantile.highs, "levels": quantile.levels}
+    return [quantile.values, quantile.lows, quantile.highs]
 
 
 def read(answer: str, plans: Sequence[QuestionPlan]) -> tuple[NoisyResult, ...]:
@@ -213,12 +270,16 @@ def _read(part: dict[str, Any], plan: QuestionPlan) -> NoisyResult:
         if part["keys"] is None
         else tuple(tuple(_unplain(v, key) for v, key in zip(row, plan.keys, strict=True)) for row in part["keys"])
     )
-    quantiles = tuple(
-        Quantiles(tuple(values), tuple(map(tuple, lows)), tuple(map(tuple, highs)))
-        for values, lows, highs in part["quantiles"]
-    )
+    quantiles = tuple(_quantile_in(quantile) for quantile in part["quantiles"])
     columns = tuple(tuple(column) for column in part["measures"])
     return NoisyResult(keys, columns, quantiles, part["fine"], tuple(part.get("people", ())))
+
+
+def _quantile_in(quantile: Any) -> Quantiles | QuantilePairs:
+    if isinstance(quantile, dict):
+        return QuantilePairs(tuple(quantile["lows"]), tuple(quantile["highs"]), quantile["levels"])
+    values, lows, highs = quantile
+    return Quantiles(tuple(values), tuple(map(tuple, lows)), tuple(map(tuple, highs)))
 
 
 def _plain(value: Value | None) -> Any:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from hubbub.accounting import basic_cost, mu_for, pure_epsilon_for
-from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, WeightedPartitionSelection
+from hubbub.mechanisms import DiscreteGaussian, Geometric, JointQuantiles, NoisyCDF, WeightedPartitionSelection
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan, price_groups
 from hubbub.sql.price import Price
@@ -33,8 +34,13 @@ from hubbub.terms import (
     root_of,
 )
 
+QuantileNoise: TypeAlias = NoisyCDF | JointQuantiles
+
+_ALWAYS_TOGETHER = 6  # so many levels by one choice are more exact than any curve
+_MOST_TOGETHER = 24  # more never are
 _TENTH_PERCENT = Fraction(999, 1000)
 _ROUNDS = 2000
+_SURE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class NoiseAllocation:
     """The noise of one plan: one mechanism per measure, one per curve, and one that chooses keys."""
 
     measures: tuple[DiscreteGaussian | Geometric, ...]
-    curves: tuple[NoisyCDF, ...]
+    curves: tuple[QuantileNoise, ...]
     chooser: WeightedPartitionSelection | None
     joint: tuple[tuple[int, ...], ...] = ()  # measures that share a price: what is done to them is one event
 
@@ -91,10 +97,12 @@ def allocate_noise(
     if any(plan.selection is not None for plan in plans):
         return _allocate_choices(plans, kind, price, neighbours, unit)
     if kind is NoiseKind.LAPLACE:
-        return tuple(_laplace_noise(plan, pure_part(price) / len(plans), neighbours, unit) for plan in plans)
+        return tuple(laplace_noise(plan, pure_part(price) / len(plans), neighbours, unit) for plan in plans)
     if price.rho is not None:
         return _allocate_rho(plans, price.rho, neighbours, unit)
     assert price.epsilon is not None
+    if all(plan.quantiles and not plan.measures for plan in plans):  # choices by rank are pure, and need no delta
+        return tuple(laplace_noise(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
     if (alone := _allocate_single(plans, price, neighbours, unit)) is not None:
         return (alone,)
     rho = Fraction(mu_for(float(price.epsilon), float(price.tail))) ** 2 / 2  # of one Gaussian
@@ -103,7 +111,10 @@ def allocate_noise(
         cost = basic_cost(event_of(allocations), neighbours, tail=price.tail, stated=price.epsilon)
         if cost is not None and cost.epsilon <= price.epsilon:
             return allocations
-        rho *= _TENTH_PERCENT
+        nearer = (
+            1 if cost is None else float(price.epsilon / cost.epsilon) ** 2
+        )  # epsilon grows as the root of rho, or faster
+        rho *= min(_TENTH_PERCENT, Fraction(nearer))
     raise Unreachable(
         "no noise meets so small an epsilon and delta.",
         why="The discrete noise would need to be finer than its grid.",
@@ -162,27 +173,29 @@ def _allocate_rho(
     plans: tuple[QuestionPlan, ...], rho: Fraction, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
     """Gaussian noise whose rho add up to ``rho``."""
-    return tuple(_gaussian_noise(plan, rho / len(plans), neighbours, unit) for plan in plans)
+    return tuple(gaussian_noise(plan, rho / len(plans), neighbours, unit) for plan in plans)
 
 
-def _gaussian_noise(plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
-    measures = gaussian_measures(plan, rho, neighbours, unit)
-    return NoiseAllocation(measures, _noisy_curves(plan, "rho", rho, neighbours, unit), None, plan.joint)
+def gaussian_noise(plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
+    """Gaussian noise on what is told of a plan, for a rho; the choice of its keys is not in it."""
+    measures = _gaussian_measures(plan, rho, neighbours, unit)
+    return NoiseAllocation(measures, quantile_noise(plan, neighbours, unit, rho=rho), None, plan.joint)
 
 
-def _laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
-    measures = laplace_measures(plan, epsilon, neighbours, unit)
-    return NoiseAllocation(measures, _noisy_curves(plan, "epsilon", epsilon, neighbours, unit), None, plan.joint)
+def laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
+    """Laplace noise on what is told of a plan, for an epsilon; the choice of its keys is not in it."""
+    measures = _laplace_measures(plan, epsilon, neighbours, unit)
+    return NoiseAllocation(measures, quantile_noise(plan, neighbours, unit, epsilon=epsilon), None, plan.joint)
 
 
-def gaussian_measures(
+def _gaussian_measures(
     plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit
 ) -> tuple[DiscreteGaussian, ...]:
     """Gaussian noise for each measure of a plan, for its share of rho."""
     return tuple(
         DiscreteGaussian(
             sensitivity=_l2_length(moved),
-            sigma=root_of(Fraction(moved.l2_squared) / (2 * rho * share)),
+            sigma=root_of(_l2_length(moved) ** 2 / (2 * rho * share)),
             dimension=_noisy_dimension(plan),
             neighbours=neighbours,
             unit=unit,
@@ -191,7 +204,7 @@ def gaussian_measures(
     )
 
 
-def laplace_measures(
+def _laplace_measures(
     plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit
 ) -> tuple[Geometric, ...]:
     """Discrete Laplace noise for each measure of a plan, for its share of epsilon."""
@@ -207,21 +220,48 @@ def laplace_measures(
     )
 
 
-def _noisy_curves(
-    plan: QuestionPlan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit
-) -> tuple[NoisyCDF, ...]:
-    """One noisy cumulative histogram per curve, each for its share of the price."""
-    return tuple(
-        NoisyCDF(
-            cells=curve.cells,
-            keys=plan.size or 1,
+def quantile_noise(
+    plan: QuestionPlan,
+    neighbours: Neighbours,
+    unit: Unit,
+    *,
+    epsilon: Fraction | None = None,
+    rho: Fraction | None = None,
+) -> tuple[QuantileNoise, ...]:
+    """One mechanism per curve, each for its share of the epsilon or rho of the plan."""
+    shares = plan.weights[len(plan.moved) :]
+    way, price = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
+    assert price is not None
+    return tuple(_noise_of_curve(plan, i, {way: price * shares[i]}, neighbours, unit) for i in range(len(plan.curves)))
+
+
+def _noise_of_curve(
+    plan: QuestionPlan, index: int, price: dict[str, Fraction], neighbours: Neighbours, unit: Unit
+) -> QuantileNoise:
+    """One choice for all levels, or a noisy cumulative histogram where that tells the worst of them more exactly."""
+    levels, cells = plan.levels_of(index), plan.curves[index].cells
+    together = None
+    if levels and (plan.size is None or len(levels) <= _MOST_TOGETHER):
+        together = JointQuantiles(
+            levels=levels,
+            cells=cells,
             max_rows=plan.curve_rows,
+            groups=plan.size != 1,
             neighbours=neighbours,
             unit=unit,
-            **{way: price * plan.weights[len(plan.moved) + i]},  # type: ignore[arg-type]
+            **price,
         )
-        for i, curve in enumerate(plan.curves)
+        if plan.size is None or len(levels) <= _ALWAYS_TOGETHER:
+            return together
+    curve = NoisyCDF(
+        cells=cells,
+        keys=plan.size or 1,
+        max_rows=plan.curve_rows,
+        neighbours=neighbours,
+        unit=unit,
+        **price,  # type: ignore[arg-type]
     )
+    return curve if together is None or curve.error(_SURE) < together.error(_SURE) else together
 
 
 def _l2_length(moved: Moved) -> Fraction:

@@ -78,8 +78,9 @@ def rank_alternatives(alternatives: Sequence[Alternative], *, for_error: bool) -
 
 
 def _best_of_each(ranked: Sequence[Alternative]) -> list[Alternative]:
-    """The first of each kind of noise."""
+    """The first of each kind of noise; one that is the same as another stands once."""
     firsts: dict[NoiseKind, Alternative] = {}
     for each in ranked:
-        firsts.setdefault(each.noise, each)
+        if all(each.quote.event != other.quote.event for other in firsts.values()):
+            firsts.setdefault(each.noise, each)
     return list(firsts.values())

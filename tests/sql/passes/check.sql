@@ -551,11 +551,11 @@ SELECT COUNT(*) FROM UNNEST([1, 2])
 -- name: a list
 SELECT COUNT(*) FROM visits WHERE [cost] = [1]
 -- expected:
--- NotAllowed [P802]: the function ARRAY is not one of those that can be used. At line 1, column 36:
+-- NotAllowed [P802]: a list cannot be answered privately. At line 1, column 36:
 --     SELECT COUNT(*) FROM visits WHERE [cost] = [1]
 --                                        ^^^^
---   Only functions that never fail, read nothing and always give the same value are let through.
---   docs/sql-coverage.md lists the functions that can be used.
+--   Lists are the levels of a quantile that is a column by itself, as plain numbers.
+--   SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS q, or one call for each level.
 --   docs: errors/P802
 
 -- name: a struct
@@ -656,4 +656,14 @@ SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 10%
 --                                                           ^^
 --   A part of a question that is not understood would be silently left out.
 --   Leave it out.
+--   docs: errors/P802
+
+-- name: a list of levels inside an expression
+SELECT QUANTILE_CONT(cost, [0.25, 0.5]) + 1 AS q FROM visits
+-- expected:
+-- NotAllowed [P802]: a list cannot be answered privately. At line 1, column 29:
+--     SELECT QUANTILE_CONT(cost, [0.25, 0.5]) + 1 AS q FROM visits
+--                                 ^^^^^^^^^
+--   Lists are the levels of a quantile that is a column by itself, as plain numbers.
+--   SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS q, or one call for each level.
 --   docs: errors/P802

@@ -66,6 +66,29 @@ SELECT QUANTILE_CONT(cost, 0.9) AS a, PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER 
 -- output b = aggregate(t0.cost, quantile 0.25)
 -- rows of one person: 50
 
+-- name: a list of levels
+SELECT QUANTILE_CONT(cost, [0.25, 0.999]) FILTER (WHERE urgent) AS q FROM visits
+-- expected:
+-- from visits as t0
+-- output q_p25 = aggregate_if(t0.cost, t0.urgent, quantile 0.25)
+-- output q_p99_9 = aggregate_if(t0.cost, t0.urgent, quantile 0.999)
+-- rows of one person: 50
+
+-- name: an array of levels
+SELECT PERCENTILE_CONT(ARRAY[0.25, 0.5]) WITHIN GROUP (ORDER BY cost) FROM visits
+-- expected:
+-- from visits as t0
+-- output cost_p25 = aggregate(t0.cost, quantile 0.25)
+-- output cost_p50 = aggregate(t0.cost, quantile 0.5)
+-- rows of one person: 50
+
+-- name: the middle day
+SELECT MEDIAN(day) AS d FROM visits
+-- expected:
+-- from visits as t0
+-- output d = aggregate(t0.day, quantile 0.5)
+-- rows of one person: 50
+
 -- name: a quantile counted from above
 SELECT PERCENTILE_DISC(0.1) WITHIN GROUP (ORDER BY cost DESC) AS top FROM visits
 -- expected:

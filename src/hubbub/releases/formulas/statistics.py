@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -120,13 +121,15 @@ class Variance(Formula):
 class GivenIntervals(Formula):
     """Values whose intervals were worked out already, such as quantiles: one pair of columns per stored level.
 
-    Asked for a level that is not stored, the next higher one answers (the highest, if there is none).
+    Asked for a level that is not stored, the next higher one answers (the highest, if there is none). ``dense`` has
+    shorter intervals beside these, which hold where values lie densely around the quantile, and not everywhere.
     """
 
     values: tuple[float | None, ...]
     levels: tuple[float, ...]
     lows: tuple[tuple[float | None, ...], ...]
     highs: tuple[tuple[float | None, ...], ...]
+    dense: GivenIntervals | None = None
 
     def __post_init__(self) -> None:
         columns = [*self.lows, *self.highs]
@@ -167,8 +170,13 @@ class GivenIntervals(Formula):
 
     def at_rows(self, rows: slice) -> GivenIntervals:
         """The same for some of the rows."""
-        lows, highs = (tuple(column[rows] for column in side) for side in (self.lows, self.highs))
-        return GivenIntervals(self.values[rows], self.levels, lows, highs)
+        return self.picked(range(len(self.values))[rows])
+
+    def picked(self, places: Sequence[int]) -> GivenIntervals:
+        """The same for the rows at these places."""
+        lows, highs = (tuple(tuple(column[i] for i in places) for column in side) for side in (self.lows, self.highs))
+        dense = None if self.dense is None else self.dense.picked(places)
+        return GivenIntervals(tuple(self.values[i] for i in places), self.levels, lows, highs, dense)
 
     def compute(self, point: Released) -> Floats:
         return point.choose(("given", id(self)), as_floats(self.values), self._quantiles)

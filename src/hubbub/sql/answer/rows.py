@@ -8,19 +8,19 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from hubbub.relations import Expr, date_at
+from hubbub.relations import Expr
 from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable, ReleasedColumn, formulas, simultaneous
 from hubbub.releases.formulas import Formula
-from hubbub.schema import Kind, Value
+from hubbub.schema import Value
+from hubbub.sql.answer.quantile_intervals import quantile_formula
 from hubbub.sql.answer.three_valued_logic import evaluate_rows, sort_key
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.error_prediction import mechanism_words
-from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles
+from hubbub.sql.measurement import LEVELS, NoisyResult, QuantilePairs, Quantiles
 from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.terms import root_of
 
-_SURE = 1 - 1e-12
 _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
 
 
@@ -32,7 +32,7 @@ class AnswerPart:
     spent: NoiseAllocation
     keys: tuple[tuple[Value | None, ...], ...]
     measures: tuple[NoisyColumn, ...]
-    quantiles: tuple[Quantiles, ...]
+    quantiles: tuple[Quantiles | QuantilePairs, ...]
 
 
 def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -> AnswerPart:
@@ -203,17 +203,7 @@ def _is_noisy(value: Expr, rows: AnswerRows) -> bool:
 def _pick_rows(formula: Formula, places: Sequence[int]) -> Formula:
     from hubbub.releases import rebuilt
 
-    def change(part: Formula) -> Formula:
-        if not isinstance(part, formulas.GivenIntervals):
-            return part
-        return formulas.GivenIntervals(
-            tuple(part.values[i] for i in places),
-            part.levels,
-            tuple(tuple(column[i] for i in places) for column in part.lows),
-            tuple(tuple(column[i] for i in places) for column in part.highs),
-        )
-
-    return rebuilt(formula, change)
+    return rebuilt(formula, lambda part: part.picked(places) if isinstance(part, formulas.GivenIntervals) else part)
 
 
 def _column_values(tables: Sequence[AnswerRows], place: int, levels: Sequence[float]) -> tuple[list[Any], Any, Any]:
@@ -267,7 +257,8 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
         assert part.spent.chooser is not None
         return formulas.Thresholded(len(part.plan.measures), part.spent.chooser.threshold)
     if reading.how is How.QUANTILE:
-        return _quantile_formula(part.quantiles[part.plan.quantiles.index(reading)], reading, part)
+        given = part.quantiles[part.plan.quantiles.index(reading)]
+        return quantile_formula(given, reading, part.plan.curves[reading.curve])
     return _sums_formula(reading, [formulas.Ref(index) for index in reading.measures])
 
 
@@ -286,23 +277,6 @@ def _weighted(refs: Sequence[Formula], weights: Sequence[Fraction]) -> Formula:
     """A weighted sum."""
     terms: list[Formula] = [formulas.Times(formulas.Number(w), ref) for w, ref in zip(weights, refs, strict=True)]
     return reduce(formulas.Plus, terms)
-
-
-def _quantile_formula(quantiles: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
-    """A quantile with its stored intervals; beyond these, it lies between its bounds for sure."""
-    size, levels = len(quantiles.values), (*LEVELS, _SURE)
-    assert reading.lower is not None and reading.upper is not None
-    lows = (*quantiles.lows, (float(reading.lower),) * size)
-    highs = (*quantiles.highs, (float(reading.upper),) * size)
-    if part.plan.curves[reading.curve].value.kind is Kind.DATE:
-        return formulas.GivenIntervals(
-            _as_dates(quantiles.values), levels, tuple(map(_as_dates, lows)), tuple(map(_as_dates, highs))
-        )
-    return formulas.GivenIntervals(quantiles.values, levels, lows, highs)
-
-
-def _as_dates(column: Sequence[float | None]) -> Any:
-    return tuple(None if value is None else date_at(Fraction(value)) for value in column)
 
 
 # ---------------------------------------------------------------- HAVING and ORDER BY on noisy values

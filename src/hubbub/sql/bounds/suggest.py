@@ -289,7 +289,7 @@ class SuggestJob(EngineJob):
             event=event,
             identity={**question, "noise": noise_identity(self.spent.events())},
             question=question,
-            size=512 + _NUMBER * sum(curve.cells for curve in self.spent.curves),
+            size=512 + _NUMBER * sum(curve.cells for curve in _trees(self.spent)),
             title=f"suggest bounds for {self.planned.table.name}",
             tail=self.price.tail,
             stated=self.price.epsilon,
@@ -309,7 +309,7 @@ class SuggestJob(EngineJob):
         """Count people by bucket, add noise, and give what is stored."""
         [text] = self.statements()
         rows = self.connection.engine.rows(text, seconds=self.connection.seconds)
-        curves = [_released(mechanism, index, rows).tolist() for index, mechanism in enumerate(self.spent.curves)]
+        curves = [_released(mechanism, index, rows).tolist() for index, mechanism in enumerate(_trees(self.spent))]
         return json.dumps({"format": 1, "curves": curves}, separators=(",", ":"))
 
     def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Suggestion:
@@ -319,6 +319,11 @@ class SuggestJob(EngineJob):
         return _suggestion(
             self.planned, histograms, self.connection.limit.budget, guarantee, receipt, repeated=repeated
         )
+
+
+def _trees(spent: NoiseAllocation) -> list[NoisyCDF]:
+    """The curves, of which no quantile is read, so that they are measured whole."""
+    return [curve for curve in spent.curves if isinstance(curve, NoisyCDF)]
 
 
 def _released(mechanism: NoisyCDF, index: int, rows: Sequence[tuple[Any, ...]]) -> Any:
@@ -335,7 +340,7 @@ def _histograms(
     measures = planned.measures()
     return [
         PeopleHistogram(each.buckets, NoisyCurve(np.array(values, dtype=np.float64), mechanism.tree, mechanism.event))
-        for each, mechanism, values in zip(measures, spent.curves, curves, strict=True)
+        for each, mechanism, values in zip(measures, _trees(spent), curves, strict=True)
     ]
 
 

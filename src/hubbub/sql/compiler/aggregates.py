@@ -174,7 +174,7 @@ def _read_function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Exp
 def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryText) -> None:
     if argument.op == "literal" and argument.param is None:
         raise text.refusal(WrongType, node, "NULL has nothing to add up.")
-    any_kind = function == "count" or (argument.kind is Kind.DATE and function in ("min", "max"))
+    any_kind = function == "count" or (argument.kind is Kind.DATE and function in ("min", "max", "quantile"))
     if not any_kind and not argument.kind.is_number:
         raise _refuse_text(node, argument, text)
 

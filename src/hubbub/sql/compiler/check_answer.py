@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from hubbub.relations import Expr
 from hubbub.schema import Kind
-from hubbub.sql.compiler.query_plan import AggregatePlan, PlannedColumn, SumKind
+from hubbub.sql.compiler.query_plan import AggregatePlan, PlannedColumn, SumKind, quantile_readings
 from hubbub.sql.compiler.question import Question
-from hubbub.terms import NoKeys, NotAllowed
+from hubbub.terms import NotAllowed, TooLarge
 
 _ARITHMETIC = {"add", "sub", "mul", "div", "neg", "abs", "round", "floor", "ceil", "sqrt", "ln", "exp"}
 _ARITHMETIC |= {"least", "greatest", "coalesce"}
 _EVALUATED = _ARITHMETIC | {"mod", "trunc", "sign", "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "in"}
 _EVALUATED |= {"isnull", "same", "nullif", "case"}
+
+MOST_AT_ONCE = 20  # quantiles of one value by keys that are not public
 
 
 def check_answer(question: Question, plan: AggregatePlan, *, gaussian: bool) -> None:
@@ -28,11 +30,18 @@ def check_answer(question: Question, plan: AggregatePlan, *, gaussian: bool) -> 
     _check_sizes(plan)
     if question.levels:
         _check_levels(plan, gaussian)
-    if plan.curves and plan.number is None:
-        raise NoKeys(
-            "quantiles by keys that are not public cannot be told.",
-            why="A curve is measured for every key, also for those that nobody has.",
-            fix="Declare the values of the key, or ask for COUNT, SUM and AVG.",
+    if plan.number is None:
+        _check_levels_at_once(plan)
+
+
+def _check_levels_at_once(plan: AggregatePlan) -> None:
+    """Refuse more quantiles by keys that are chosen than one choice of cells can tell."""
+    readings = quantile_readings(plan)
+    if any(sum(each.curve == curve for each in readings) > MOST_AT_ONCE for curve in range(len(plan.curves))):
+        raise TooLarge(
+            f"by keys that are not public at most {MOST_AT_ONCE} quantiles of one value can be told at once.",
+            why="More of them are read off a curve, which is measured for every key, also for those that nobody has.",
+            fix="Declare the values of the key, or ask for fewer levels.",
         )
 
 

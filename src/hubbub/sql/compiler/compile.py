@@ -1,6 +1,7 @@
 """The compiler, pass by pass: the text of a question becomes a plan, from public facts alone.
 
     parse               text -> the parser's tree
+    expand_levels       a column for each level of a quantile with several
     allow_nodes         the same tree, of known nodes alone
     scopes              what every name refers to
     bind_people         FROM, joins and subqueries -> rows of one person each
@@ -33,6 +34,7 @@ from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Question, UnionOfQuestions
 from hubbub.sql.compiler.row_work import check_row
 from hubbub.sql.compiler.syntax.allow_nodes import allow_nodes
+from hubbub.sql.compiler.syntax.expand_levels import expand_levels
 from hubbub.sql.compiler.syntax.parse import parse
 from hubbub.sql.compiler.syntax.scopes import resolve_names
 from hubbub.sql.compiler.syntax.source_text import QueryText
@@ -61,7 +63,7 @@ def read_question(text: str, dataset: Dataset) -> Question | UnionOfQuestions:
 
 def read_tree(tree: exp.Expr, text: QueryText, dataset: Dataset) -> Question | UnionOfQuestions:
     """The question in a tree of the parser's; the text serves refusals alone."""
-    checked = allow_nodes(tree, text)
+    checked = allow_nodes(expand_levels(tree), text)
     scopes = resolve_names(checked, text, dataset)
     rows = bind_people(scopes, text, dataset)
     return build_question(rows, text)

@@ -19,6 +19,7 @@ from hubbub.sql.compiler.query_plan import (
     PlannedColumn,
     QuantileCurve,
     SumKind,
+    grid_step,
     number_of_groups,
     price_groups,
     whole_shares,
@@ -37,7 +38,7 @@ from hubbub.terms import Unbounded
 MOST_CELLS = 1 << 16  # of one curve
 ALL_CELLS = 1 << 22  # of a curve over all keys
 FEWEST_CELLS = 64
-EXTREME = Fraction(1, 100)  # MIN and MAX are told as these quantiles
+ENDS = {"min": Fraction(0), "max": Fraction(1)}  # told as the rank next to the end that noise can tell
 PEOPLE = BoundedSum(name="people", counted=SumKind.PEOPLE)
 _STEPS = 1 << 20  # grid steps between the bounds of a value that has no grid of its own
 _SQUARED_STEPS = 1 << 14
@@ -98,11 +99,11 @@ class _Readings:
         notes: list[str] = []
         about = ", ".join(dict.fromkeys(_describe_aggregate(part) for part in aggregates_in(value)))
         for part in aggregates_in(value):
-            if part.param.function in ("min", "max"):
-                level = EXTREME if part.param.function == "min" else 1 - EXTREME
+            if part.param.function in ENDS:
+                side = "below" if part.param.function == "min" else "above"
                 notes.append(
-                    f"{name} is the {float(100 * level):g}% quantile: the exact {part.param.function} is one person's "
-                    "value and is never told."
+                    f"{name} has some rows {side} it, as few as noise allows (the preview says how many): the exact "
+                    f"{part.param.function} is one person's value and is never told."
                 )
         return PlannedColumn(name, self.read(value), about, tuple(notes))
 
@@ -288,9 +289,9 @@ class _Readings:
 
     def _quantile(self, value: Expr, argument: Expr, condition: Expr | None) -> AggregateReading:
         low, high = _value_bounds(argument, value)
-        level = {"min": EXTREME, "max": 1 - EXTREME}.get(value.param.function, value.param.quantile)
+        level = ENDS.get(value.param.function, value.param.quantile)
         most = MOST_CELLS if self.many is None else max(FEWEST_CELLS, min(MOST_CELLS, ALL_CELLS // max(1, self.many)))
-        width = argument.facts.step or (Fraction(1) if argument.kind is Kind.DATE else (high - low) / (most - 1))
+        width = grid_step(argument) or (high - low) / (most - 1)
         width = width or Fraction(1)  # the bounds leave one value
         while (high - low) / width + 1 > most:
             width *= 2

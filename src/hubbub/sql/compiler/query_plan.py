@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from hubbub.relations import Expr
-from hubbub.schema import Value
+from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.question import Item, Ordering
 
 
@@ -118,6 +118,13 @@ class QuantileCurve:
         return self.lower + cell * self.width
 
 
+def grid_step(value: Expr) -> Fraction | None:
+    """How far values lie apart at least, where that is known: dates and whole numbers by one."""
+    if value.kind is Kind.DATE:
+        return Fraction(1)
+    return value.facts.step or (Fraction(1) if value.facts.number.is_integer else None)
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
     """How far one unit moves the vector of a measure's integers over all keys: in L1, and in L2 (squared)."""
@@ -207,7 +214,8 @@ class AggregateReading:
     def words(self) -> str:
         """The reading in fixtures."""
         if self.how is How.QUANTILE:
-            return f"quantile {float(self.quantile):g} of curve {self.curve}"
+            end = {0: "min", 1: "max"}.get(int(self.quantile)) if self.quantile.denominator == 1 else None
+            return f"{end or f'quantile {float(self.quantile):g}'} of curve {self.curve}"
         if self.how is How.CHOSEN:
             return "people of the chosen key"
         return f"{self.how.value} of {', '.join(f'm{index}' for index in self.measures)}"
@@ -320,7 +328,16 @@ class QuestionPlan:
     @property
     def quantiles(self) -> tuple[AggregateReading, ...]:
         """The quantiles that outputs, HAVING and ORDER BY read, each once."""
-        values = [output.value for output in self.outputs] + [part.value for part in self.order]
-        values += [self.having] if self.having is not None else []
-        readings = [reading for value in values for reading in readings_in(value)]
-        return tuple(dict.fromkeys(reading for reading in readings if reading.how is How.QUANTILE))
+        return quantile_readings(self)
+
+    def levels_of(self, curve: int) -> tuple[Fraction, ...]:
+        """The levels that are read of a curve, 0 for MIN and 1 for MAX."""
+        return tuple(dict.fromkeys(reading.quantile for reading in self.quantiles if reading.curve == curve))
+
+
+def quantile_readings(plan: AggregatePlan | QuestionPlan) -> tuple[AggregateReading, ...]:
+    """The quantiles that outputs, HAVING and ORDER BY read, each once."""
+    values = [output.value for output in plan.outputs] + [part.value for part in plan.order]
+    values += [plan.having] if plan.having is not None else []
+    readings = [reading for value in values for reading in readings_in(value)]
+    return tuple(dict.fromkeys(reading for reading in readings if reading.how is How.QUANTILE))

@@ -59,9 +59,11 @@ _REASONS = {
     "LastValue": ("LAST_VALUE", "Its window ends at the rows that stand beside this one, whatever their order."),
     "Placeholder": ("a parameter", "The text is planned as it stands."),
     "Parameter": ("a parameter", "The text is planned as it stands."),
+    "Array": ("a list", "Lists are the levels of a quantile that is a column by itself, as plain numbers."),
     "Qualify": ("QUALIFY", "Filter the window's result in an outer query instead."),
 }
 _NEAREST = {
+    "Array": "SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS q, or one call for each level.",
     "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
     "Intersect": "Count each part, or use EXISTS on the same person's rows.",
     "LastValue": "Use FIRST_VALUE in the opposite order.",

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from hubbub.mechanisms import JointQuantiles
+from hubbub.noise._weighted_choice import choose_largest_loss
+from hubbub.noise.testing import seeded
+from hubbub.terms import ExponentialChoice, NotANumber, OutOfRange, TooLarge, WrongShape
+
+from .contract import BAD_NUMBERS, Contract
+from .laws import FALSE_ALARM, p_value
+
+CELLS = 24
+# the lower rank falls into the second cell: one more row at the end drives the first away and many others nearer
+CLOSE = [17, 1, *([0] * (CELLS - 3)), 32]
+
+
+def loss(cell: int, counts: Any, level: Fraction, offset: int, spread: Fraction) -> Fraction:
+    """By how many rows the cell misses the rank, over what one row moves that."""
+    before, upto = sum(counts[:cell]), sum(counts[: cell + 1])
+    rank = level * sum(counts) + offset
+    return max(Fraction(0), before - rank, rank - upto) / spread
+
+
+def tuples(mechanism: JointQuantiles, counts: Any) -> dict[tuple[int, ...], int]:
+    """The largest loss of every tuple of cells, in ticks, by the definition."""
+    losses = [
+        [math.floor(mechanism.ticks * loss(cell, counts, t.level, t.offset, t.spread)) for cell in range(len(counts))]
+        for t in mechanism.targets
+    ]
+    return {
+        cells: min(mechanism.farthest, max(losses[i][cell] for i, cell in enumerate(cells)))
+        for cells in itertools.product(range(len(counts)), repeat=len(losses))
+    }
+
+
+class TestJointQuantiles(Contract):
+    kind = JointQuantiles
+    standard = {"levels": [0.5], "cells": CELLS, "epsilon": 1}
+    data: ClassVar[list[int]] = [1] * CELLS
+    neighbours = (CLOSE, [*CLOSE[:-1], CLOSE[-1] + 1])
+    trials = 8_000
+    bad = {
+        "epsilon": BAD_NUMBERS,
+        "levels": [([], OutOfRange), ([0.5, 0.5], OutOfRange), ([1.1], OutOfRange), (["0"], NotANumber)],
+        "cells": [(0, OutOfRange), (1.5, OutOfRange), (1 << 53, OutOfRange)],
+        "max_rows": [(0, OutOfRange), (1.5, OutOfRange)],
+    }
+    bad_data = [([1, 2], WrongShape), (np.zeros((2, 2), dtype=int), WrongShape)]
+    odd_data = [[0] * CELLS, [-5] * CELLS, [10**30] * CELLS, [1 << 44] * CELLS]
+
+    def make(self, **changes: Any) -> JointQuantiles:
+        hurry = changes.pop("hurry", 1)
+        mechanism = JointQuantiles(**{**self.standard, **changes})  # type: ignore[arg-type]
+        mechanism.rate *= Fraction(hurry).limit_denominator(1000)
+        return mechanism
+
+    def off_by(self, factor: float) -> dict[str, object]:
+        return {"hurry": factor}
+
+    def outcomes(self, data: Any, trials: int, rng: Any, **changes: object) -> list[Any]:
+        mechanism = self.make(**changes)
+        return [tuple(mechanism.release(data, rng=rng)[0].tolist()) for _ in range(trials)]
+
+    def masses(self) -> dict[Any, float]:
+        return law(self.make(), self.data)
+
+    def errors(self, trials: int, rng: Any) -> Any:
+        dense = JointQuantiles(levels=[0.5, 0.9], cells=2000, epsilon=1, max_rows=4)
+        rows = [5] * 2000
+        told = [5 * (dense.release(rows, rng=rng).mean(axis=1) + 0.5) for _ in range(min(trials, 3000))]
+        off = np.abs(np.array(told)[:, 1] - 9000)
+        return off, lambda confidence: dense.rank_error(0.9, confidence)
+
+    # ------------------------------------------------------------ what is its own
+
+    def test_two_levels_have_the_stated_law(self, soak: int) -> None:
+        counts, rng = [4, 2, 5, 3, 6], seeded(61)
+        mechanism = JointQuantiles(levels=[0.3, 0.6], cells=5, epsilon=3)
+        sample = [tuple(mechanism.release(counts, rng=rng).ravel().tolist()) for _ in range(self.repeats(soak))]
+        assert p_value(sample, law(mechanism, counts)) > FALSE_ALARM
+        mechanism.rate *= Fraction(11, 10)
+        sample = [tuple(mechanism.release(counts, rng=rng).ravel().tolist()) for _ in range(self.repeats(soak))]
+        mechanism.rate /= Fraction(11, 10)
+        assert p_value(sample, law(mechanism, counts)) < FALSE_ALARM
+
+    @pytest.mark.parametrize("relation", ["add-remove", "replace"])
+    @pytest.mark.parametrize("levels", [[0.5], [0.1, 0.9], [0, 0.25, 1]])
+    def test_units_of_any_shape_move_the_sum_over_groups_within_the_sensitivity(
+        self, levels: list[float], relation: str
+    ) -> None:
+        """Rows of one unit in two groups: what the loss of every tuple moves by, added up over both."""
+        mechanism = JointQuantiles(levels=levels, cells=3, epsilon=1, max_rows=2, groups=True, neighbours=relation)
+        most = float(1 / (2 * mechanism.rate))
+        rest = ([2, 0, 3], [1, 4, 1])
+        places = [(group, cell) for group in range(2) for cell in range(3)]
+        units = [some for size in range(3) for some in itertools.combinations_with_replacement(places, size)]
+        tables = {unit: tuple(with_rows(rest[g], unit, g) for g in range(2)) for unit in units}
+        seen = {table: tuples(mechanism, table) for pair in tables.values() for table in pair}
+        worst = 0.0
+        for one, other in itertools.combinations(units, 2) if relation == "replace" else ((u, ()) for u in units):
+            moved = sum(
+                max(abs(seen[tables[one][g]][cells] - seen[tables[other][g]][cells]) for cells in seen[tables[one][g]])
+                for g in range(2)
+            )
+            worst = max(worst, moved)
+        assert worst <= most
+        assert worst > 0.85 * most  # of the next smaller sensitivity it could not be said
+
+    def test_groups_are_drawn_as_each_alone(self, soak: int) -> None:
+        rng, mechanism = seeded(62), JointQuantiles(levels=[0.5], cells=4, epsilon=2, groups=True)
+        keys, cells, counts = [0, 0, 2, 2, 2, 5, -1], [1, 3, 0, 1, 1, 0, 0], [6, 5, 9, 2, 2, 99, 99]
+        told = [
+            mechanism.release_sparse(np.array(cells), np.array(counts), keys=np.array(keys), number=3, rng=rng)
+            for _ in range(3_000 * soak)
+        ]
+        for group, table in enumerate(([0, 6, 0, 5], [0, 0, 0, 0], [9, 4, 0, 0])):
+            sample = [tuple(each[group, 0].tolist()) for each in told]
+            assert p_value(sample, law(mechanism, table)) > FALSE_ALARM
+
+    def test_rho_buys_the_epsilon_whose_range_costs_it(self) -> None:
+        epsilon = float(JointQuantiles(levels=[0.5], cells=9, rho=Fraction(1, 8)).event.epsilon)
+        assert epsilon == pytest.approx(1, rel=1e-9)
+        assert epsilon <= 1
+
+    def test_it_is_charged_as_a_choice(self) -> None:
+        assert isinstance(self.make().event, ExponentialChoice)
+
+    def test_too_many_levels_for_the_cells_are_refused(self) -> None:
+        with pytest.raises(TooLarge):
+            JointQuantiles(levels=[Fraction(i, 99) for i in range(1, 60)], cells=1 << 16, epsilon=1)
+
+    def test_levels_rise_and_ends_are_in_order(self) -> None:
+        mechanism = JointQuantiles(levels=[0.9, 0.1, 0.5], cells=50, epsilon=Fraction(1, 10))
+        for seed in range(50):
+            pairs = mechanism.release([3] * 50, rng=seeded(seed))
+            assert (pairs[:, 0] <= pairs[:, 1]).all()
+            assert (pairs[[1, 2, 0]] == np.sort(pairs, axis=0)).all()
+
+    def test_numbers_beyond_64_bits_inside_change_nothing(self) -> None:
+        fine = Fraction(123_456_789, 10**9)
+        coarse = fine.limit_denominator(1000)
+        some = [JointQuantiles(levels=[level], cells=CELLS, epsilon=1) for level in (fine, coarse)]
+        counts = [1 << 40] * CELLS
+        a, b = ([each.release(counts, rng=seeded(seed)).tolist() for seed in range(20)] for each in some)
+        assert a == b == [[[2, 2]]] * 20
+
+
+def with_rows(counts: list[int], unit: tuple[tuple[int, int], ...], group: int) -> tuple[int, ...]:
+    return tuple(rows + sum(place == (group, cell) for place in unit) for cell, rows in enumerate(counts))
+
+
+def law(mechanism: JointQuantiles, counts: Any) -> dict[Any, float]:
+    """The law of the pairs, by adding up all tuples."""
+    masses: dict[Any, float] = {}
+    for cells, largest in tuples(mechanism, counts).items():
+        pairs = np.sort(np.array(cells).reshape(-1, 2), axis=1)
+        key = tuple(np.sort(pairs, axis=0).ravel().tolist())
+        masses[key] = masses.get(key, 0.0) + math.exp(-float(mechanism.rate) * largest)
+    whole = sum(masses.values())
+    return {key: mass / whole for key, mass in masses.items()}
+
+
+@pytest.mark.parametrize("word_bits", [4, 8, 64])
+def test_the_largest_loss_is_chosen_exactly_at_any_word_size(word_bits: int, soak: int) -> None:
+    # with words of 4 bits nearly every decision goes through the certified path
+    counts, losses = np.array([[1, 3, 3, 40], [2, 2, 9, 2**40]]), np.array([0, 2, 3, 60])
+    products = counts.prod(axis=0)
+    masses = np.diff(products, prepend=0) * np.exp(-losses * 0.5)
+    rng = seeded(63)
+    sample = [choose_largest_loss(counts, losses, Fraction(1, 2), rng, word_bits=word_bits) for _ in range(5000 * soak)]
+    assert p_value(sample, dict(enumerate((masses / masses.sum()).tolist()))) > FALSE_ALARM
+
+
+# ---------------------------------------------------------------- intervals
+
+
+def smooth(rng: Any) -> Any:
+    return np.clip(np.exp(rng.normal(6.5, 0.6, 20_000)), 0, 3999).astype(int)
+
+
+def bimodal(rng: Any) -> Any:
+    """Half of the rows on either side of a gap, give or take what noise can resolve: the median is at its edge."""
+    low = 2000 + int(rng.integers(-40, 41))
+    return np.concatenate([rng.normal(400, 100, low), rng.normal(3500, 100, 4000 - low)]).clip(0, 3999).astype(int)
+
+
+def atoms(rng: Any) -> Any:
+    return rng.choice(np.arange(0, 4000, 100), 4000, p=np.arange(40, 0, -1) / 820)
+
+
+@pytest.mark.parametrize("shape", [smooth, bimodal, atoms])
+@pytest.mark.parametrize("levels", [[0.5], [0.25, 0.5, 0.9]])
+def test_pairs_hold_the_quantile_wherever_values_lie(shape: Any, levels: list[float], soak: int) -> None:
+    mechanism, rng = JointQuantiles(levels=levels, cells=4000, epsilon=1, max_rows=4), seeded(64)
+    numbers, held, narrow = np.random.default_rng(65), [], []
+    for _ in range(400 * soak):
+        values = shape(numbers)
+        exact = np.quantile(values, levels, method="inverted_cdf")
+        pairs = mechanism.release(np.bincount(values, minlength=4000), rng=rng)
+        held.append((pairs[:, 0] <= exact) & (exact <= pairs[:, 1]))
+        middle, half = pairs.mean(axis=1), (pairs[:, 1] - pairs[:, 0]) / 2
+        short = half * JointQuantiles.dense_stretch(len(levels), 4000, 0.95)
+        narrow.append((np.floor(middle - short) <= exact) & (exact <= np.ceil(middle + short)))
+    assert np.mean(held, axis=0).min() >= 0.94
+    if shape is bimodal:  # without the logarithm of the cells it would not hold
+        assert np.mean(narrow, axis=0)[levels.index(0.5)] < 0.5
+    elif shape is smooth:
+        assert np.mean(narrow, axis=0).min() > 0.92

@@ -1,0 +1,194 @@
+"""Quantiles: pairs of ends by one choice for all levels and groups, the curve beyond, and what is said about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pytest
+
+from hubbub.mechanisms import JointQuantiles, NoisyCDF
+from hubbub.releases import Release
+from hubbub.sql import Connection, connect, measurement
+from hubbub.sql.measurement import NoisyResult, QuantilePairs
+from hubbub.sql.price import Price
+from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
+from hubbub.terms import Budget, ExponentialChoice
+from tests.sql.passes.datasets import HOSPITAL
+
+PEOPLE = 4000
+FOLDER = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """People with five rows each: amounts that are known beforehand, days, a public ward and a town that is not."""
+    rows = 5 * PEOPLE
+    at = np.arange(rows)
+    towns = np.where(at % 100 < 60, "large", np.where(at % 100 < 99, "middle", None))
+    towns[: rows // 1000] = "small"
+    table = pyarrow.table(
+        {
+            "pid": at // 5,
+            "x": (at * 7919 % rows) / 100,  # each hundredth below 200 once
+            "day": [date(2025, 1, 1 + int(i % 31)) for i in at],
+            "ward": [("n", "s")[i // 5 % 2] for i in at],
+            "town": towns,
+        }
+    )
+    with connect(
+        table,
+        unit="pid",
+        max_rows_per_unit=5,
+        bounds={"x": (0, 200, 0.01), "day": (date(2025, 1, 1), date(2025, 1, 31))},
+        keys={"ward": ["n", "s"]},
+        budget=Budget(1000, 1e-3),
+        ledger=tmp_path_factory.mktemp("quantiles") / "l.db",
+    ) as connection:
+        yield connection
+
+
+def quoted(text: str, price: Price | None = None) -> QueryQuote:
+    """A question about the hospital with its noise."""
+    return quote_plan(
+        plan_text(text, HOSPITAL, gaussian=True), price or Price(epsilon=Fraction(1), delta=Fraction("1e-8"))
+    )
+
+
+# ---------------------------------------------------------------- what is charged
+
+
+def test_all_levels_and_all_groups_are_one_choice_at_the_whole_price() -> None:
+    [spent] = quoted(
+        "SELECT ward, QUANTILE_CONT(cost, [0.25, 0.5]) AS q, MAX(cost) AS m FROM visits GROUP BY ward"
+    ).spent
+    [event] = spent.events()
+    assert isinstance(event, ExponentialChoice)
+    assert event.epsilon == 1
+    [noise] = spent.curves
+    assert isinstance(noise, JointQuantiles)
+    assert noise.levels == (Fraction(1, 4), Fraction(1, 2), Fraction(1))
+
+
+def test_rho_buys_the_choice_whose_range_costs_it() -> None:
+    [spent] = quoted("SELECT MEDIAN(cost) AS m FROM visits", Price(rho=Fraction(1, 8), delta=Fraction("1e-8"))).spent
+    assert float(spent.curves[0].event.epsilon) == pytest.approx(1)  # type: ignore[union-attr]
+
+
+def test_values_and_filters_of_their_own_have_a_choice_of_their_own_and_share_the_price() -> None:
+    [spent] = quoted("SELECT MEDIAN(cost) AS a, MEDIAN(cost) FILTER (WHERE urgent) AS b FROM visits").spent
+    assert [event.epsilon for event in spent.events()] == [Fraction(1, 2)] * 2  # type: ignore[attr-defined]
+
+
+def test_a_curve_tells_many_levels_more_exactly_than_one_choice_would() -> None:
+    def noise(levels: int) -> JointQuantiles | NoisyCDF:
+        some = ", ".join(str(round((i + 1) / (levels + 1), 3)) for i in range(levels))
+        return quoted(f"SELECT QUANTILE_CONT(cost, [{some}]) AS q FROM visits").spent[0].curves[0]
+
+    few, many = noise(9), noise(40)
+    assert isinstance(few, JointQuantiles)
+    assert isinstance(many, NoisyCDF)
+    assert few.error(0.95) < many.error(0.95)
+
+
+# ---------------------------------------------------------------- what is answered
+
+
+def test_a_list_of_levels_is_a_column_for_each(db: Connection) -> None:
+    release = db.sql("SELECT ward, QUANTILE_CONT(x, [0.25, 0.5, 0.905]) AS q FROM table GROUP BY ward", epsilon=4)
+    assert release.columns_names == ("ward", "q_p25", "q_p50", "q_p90_5")
+    for name, true in (("q_p25", 50), ("q_p50", 100), ("q_p90_5", 181)):
+        for value, low, high in zip(release[name].values, release[name].low, release[name].high, strict=True):
+            assert low <= true <= high
+            assert abs(value - true) < 8
+
+
+def test_the_short_interval_lies_within_the_one_that_holds_everywhere(db: Connection) -> None:
+    release = db.sql("SELECT MEDIAN(x) AS m FROM table", epsilon=1)
+    (low,), (high,) = release["m"].interval()
+    (near_low,), (near_high,) = release["m"].dense_interval()
+    assert low < near_low <= release.value <= near_high < high
+    assert f"m: {near_low:g} to {near_high:g} if values lie densely there." in release.remarks()
+    (wide_low,), (wide_high,) = release["m"].interval(0.999)
+    assert wide_low < low < high < wide_high
+    assert release["m"].interval(0.5) == release["m"].interval()
+
+
+def test_a_release_keeps_both_intervals_in_its_stored_form(db: Connection) -> None:
+    release = db.sql("SELECT ward, MEDIAN(x) AS m FROM table GROUP BY ward ORDER BY m LIMIT 1", epsilon=2)
+    again = Release.from_json(json.loads(json.dumps(release.to_json())))
+    assert again["m"].dense_interval() == release["m"].dense_interval()
+    assert again["m"].interval() == release["m"].interval()
+
+
+def test_the_middle_day_is_a_day(db: Connection) -> None:
+    release = db.sql("SELECT MEDIAN(day) AS m, MIN(day) AS a FROM table", epsilon=4)
+    [(middle, first)] = list(release)
+    assert isinstance(middle, date)
+    assert abs((middle - date(2025, 1, 16)).days) <= 1
+    assert date(2025, 1, 1) <= first <= date(2025, 1, 4)
+
+
+def test_by_keys_that_are_not_public_only_chosen_groups_have_a_quantile(db: Connection) -> None:
+    release = db.sql("SELECT town, MEDIAN(x) AS m, COUNT(*) AS n FROM table GROUP BY town", epsilon=20, delta=1e-6)
+    told = {row[0]: row[1] for row in release}
+    assert "large" in told
+    assert "small" not in told or len(told) == 4
+    assert all(abs(told[town] - 100) < 15 for town in ("large", "middle"))
+
+
+def test_min_and_max_follow_the_noise(db: Connection) -> None:
+    text = "SELECT MAX(x) AS m FROM table"
+    far, near = (db.preview(text, epsilon=price).columns[0].predicted.words for price in (0.5, 5))
+    rows = [int(words.split("about ")[1].split(" rows")[0].replace(",", "")) for words in (far, near)]
+    assert 9 < rows[0] / rows[1] < 11
+    [noise] = (
+        quote_plan(plan_text(text, db.dataset, gaussian=True), Price(epsilon=Fraction(5), delta=Fraction("1e-8")))
+        .spent[0]
+        .curves
+    )
+    assert isinstance(noise, JointQuantiles)
+    assert noise.from_end(1) == rows[1]
+    [value] = db.sql(text, epsilon=5)["m"].values
+    assert value == pytest.approx(200 - rows[1] / 100, abs=2 * noise.rank_error(1, 0.999) / 100)
+
+
+def test_a_preview_tells_the_error_in_rows_before_any_data_is_read(db: Connection) -> None:
+    [one] = db.preview("SELECT MEDIAN(x) AS m FROM table", epsilon=1).columns
+    assert one.predicted.error is None
+    assert one.predicted.words.startswith("off by at most 16 rows in rank where values lie densely; the interval spans")
+    two = db.preview("SELECT MEDIAN(x) AS m, QUANTILE_CONT(x, 0.25) AS q FROM table", epsilon=1).columns
+    assert "2 levels at once" in two[0].mechanism
+
+
+def test_beside_many_levels_the_preview_says_which_quantile_stands_for_the_end(db: Connection) -> None:
+    levels = ", ".join(f"0.{i:02d}" for i in range(2, 62, 2))
+    *_, end = db.preview(f"SELECT QUANTILE_CONT(x, [{levels}]) AS q, MAX(x) AS m FROM table", epsilon=1).columns
+    assert end.predicted.words.startswith("told as the 99% quantile, off by at most")
+
+
+# ---------------------------------------------------------------- what is stored
+
+
+def test_pairs_are_stored_and_read_again_and_fit_the_size_that_was_told() -> None:
+    quote = quoted("SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward")
+    [plan] = quote.plans
+    keys = measurement.public_keys(plan.keys)
+    pairs = QuantilePairs((62_000,) * len(keys), (62_500,) * len(keys), 1)
+    text = measurement.stored([NoisyResult(keys, (), (pairs,))], quote.plans)
+    assert json.loads(text)["format"] == 2
+    assert measurement.read(text, quote.plans) == (NoisyResult(keys, (), (pairs,)),)
+    assert len(text) <= measurement.size_of(plan)
+
+
+def test_the_stored_form_of_pairs_is_for_ever() -> None:
+    quote = quoted("SELECT MEDIAN(cost) AS m FROM visits")
+    text = (FOLDER.parent / "fixtures" / "sql" / "format-2" / "median.json").read_text()
+    [result] = measurement.read(text, quote.plans)
+    assert result.quantiles == (QuantilePairs((1200,), (1300,), 1),)
+    assert measurement.stored([result], quote.plans) == text.strip()
