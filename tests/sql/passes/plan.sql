@@ -203,9 +203,8 @@ SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis
 SELECT diagnosis, MEDIAN(cost) FROM visits GROUP BY diagnosis
 -- expected:
 -- key diagnosis: chosen privately
--- m0 = people (people)
 -- curve 0 = QUANTILE(cost), 62501 cells of 0.08 from 0
--- weights 0.0003, 0.6664, 0.3332
+-- weights 1.0000
 -- output diagnosis = key(0)
 -- output column_2 = read(quantile 0.5 of curve 0)
 -- note: Groups of few people usually do not appear, and some others may be missing by chance.
