@@ -16,9 +16,19 @@ from hubbub.sql.explain_plan import PlanExplanation, explain_plan, explained_que
 from hubbub.sql.jobs import AskJob
 from hubbub.sql.price import price_of
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_text, quote_plan
+from hubbub.sql.relation.ask_relation import (
+    RelationQuote,
+    ask_relation,
+    explain_relation,
+    preview_relation,
+    quote_relation,
+    share_of,
+)
+from hubbub.sql.relation.find_inner import AskedRelation, bounds_named, find_relation
 from hubbub.terms import (
     NotAllowed,
     OutOfRange,
+    QueryError,
     Real,
     SourceUnavailable,
     exact,
@@ -28,6 +38,7 @@ from hubbub.terms import (
 if TYPE_CHECKING:
     from hubbub.sql.bounds.suggestion import Suggestion
     from hubbub.sql.preview import Preview
+    from hubbub.sql.relation.relation_preview import RelationExplanation, RelationPreview
     from hubbub.sql.workload.release import WorkloadRelease
 
 SECONDS = 300.0
@@ -129,11 +140,13 @@ class Connection:
         totals: Mapping[str, object] | None = None,
         assume: Real | None = None,
         clipping: bool = False,
-    ) -> Preview:
+    ) -> Preview | RelationPreview:
         """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
         from hubbub.sql.preview import preview_quote
 
         quote = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
+        if isinstance(quote, RelationQuote):
+            return preview_relation(self, quote, confidence=confidence, assume=assume)
         job_quote = quote_job(AskJob(self, quote), self.account)
         return preview_quote(
             quote,
@@ -144,13 +157,14 @@ class Connection:
             refused=job_quote.refusal,
         )
 
-    def explain(self, text: str) -> PlanExplanation:
+    def explain(self, text: str) -> PlanExplanation | RelationExplanation:
         """Where bounds, limits and noise enter the plan of a question: free, and no data is read.
 
         ``text`` may begin with EXPLAIN PRIVATE, and need not.
         """
         inner = explained_question(text)
-        return explain_plan(self._planned(text if inner is None else inner, None))
+        planned = self._planned(text if inner is None else inner, None)
+        return explain_relation(planned) if isinstance(planned, AskedRelation) else explain_plan(planned)
 
     def suggest_bounds(
         self,
@@ -220,14 +234,38 @@ class Connection:
         from hubbub.sql.remeasure import remeasure_release
 
         quote = self._priced(release.question, epsilon, delta, rho, within, confidence, totals, assume)
+        if isinstance(quote, RelationQuote):
+            raise NotAllowed(
+                "a statement around private questions cannot be measured again as a whole.",
+                why="What is measured again is a private question.",
+                fix="Measure its parts: db.remeasure(release.inner[0], ...), and ask again.",
+            )
         return remeasure_release(self, release, quote)
 
     # ------------------------------------------------------------ the way through
 
-    def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> QueryPlan:
+    def _planned(
+        self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False
+    ) -> QueryPlan | AskedRelation:
+        """The plan of a question, or of a statement around some."""
         self.check_open()
         bounds = {} if totals is None else _check_totals(totals)
-        return plan_text(text, self.dataset, gaussian=self.gaussian, totals=bounds, clipping=clipping)
+        try:
+            return plan_text(text, self.dataset, gaussian=self.gaussian, totals=bounds, clipping=clipping)
+        except QueryError as error:
+            refusal = error
+
+        unused = set(bounds)
+
+        def plan(inner: str) -> QueryPlan:
+            own = bounds_named(inner, bounds)
+            unused.difference_update(own)
+            return plan_text(inner, self.dataset, gaussian=self.gaussian, totals=own, clipping=clipping)
+
+        relation = find_relation(text, self.dataset, plan, refusal)
+        if unused:
+            raise refusal  # a bound that no private question has a column for would silently be left out
+        return relation
 
     def _priced(
         self,
@@ -241,12 +279,29 @@ class Connection:
         assume: Real | None,
         *,
         clipping: bool = False,
-    ) -> QueryQuote:
+    ) -> QueryQuote | RelationQuote:
         limits.check_ordinary(
             epsilon=epsilon, delta=delta, rho=rho, within=within, assume=assume, confidence=confidence
         )
         fraction_of(confidence, name="confidence")
         planned = self._planned(text, totals, clipping=clipping)
+        if isinstance(planned, QueryPlan):
+            return self._price_plan(planned, epsilon, delta, rho, within, confidence, assume)
+        own = tuple(share_of(each, planned) for each in (epsilon, delta, rho))
+        return quote_relation(
+            planned, lambda plan: self._price_plan(plan, own[0], own[1], own[2], within, confidence, assume)
+        )
+
+    def _price_plan(
+        self,
+        planned: QueryPlan,
+        epsilon: Real | None,
+        delta: Real | None,
+        rho: Real | None,
+        within: Real | None,
+        confidence: Real,
+        assume: Real | None,
+    ) -> QueryQuote:
         if within is None:
             return quote_plan(planned, price_of(self.limit, epsilon=epsilon, delta=delta, rho=rho))
         from hubbub.sql.price_for_error import price_within
@@ -272,8 +327,10 @@ class Connection:
         limit = self.limit
         return limit.epsilon is None or limit.delta > 0
 
-    def answer(self, quote: QueryQuote, *, fresh: bool = False) -> Release:
-        """Charge, run, store and show a priced question."""
+    def answer(self, quote: QueryQuote | RelationQuote, *, fresh: bool = False) -> Release:
+        """Charge, run, store and show a priced question, or a statement around some."""
+        if isinstance(quote, RelationQuote):
+            return ask_relation(self, quote, fresh=fresh)
         return release_job(AskJob(self, quote), self.account, fresh=fresh, progress=self.watch)
 
 

@@ -7,7 +7,7 @@
 - ``GivenIntervals(...)``                           values that bring their own intervals
 
 Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
-``noises()``. Start with ``base``.
+``noises()``. ``sum_radius`` and ``fieller_interval`` work on noises alone. Start with ``base``.
 
 >>> from hubbub.releases import Noise, NoisyColumn, NoisyTable
 >>> counts = NoisyColumn("COUNT(*)", 1, Noise("gaussian", 10), (1203, -4))
@@ -18,6 +18,8 @@ Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)`
 
 from hubbub.releases.formulas.arithmetic import Function, Key, Minus, Negate, Number, Over, Plus, Ref, Times
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
+from hubbub.releases.formulas.linear import LinearForm, normal_quantile, sum_radius
+from hubbub.releases.formulas.ratios import Spread, effective_std_dev, fieller_interval, laplace_factor
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "Function",
     "GivenIntervals",
     "Key",
+    "LinearForm",
     "Mean",
     "Minus",
     "Negate",
@@ -32,10 +35,16 @@ __all__ = [
     "Over",
     "Plus",
     "Ref",
+    "Spread",
     "Times",
     "Variance",
     "at_rows",
+    "effective_std_dev",
+    "fieller_interval",
+    "laplace_factor",
     "move_columns",
+    "normal_quantile",
+    "sum_radius",
     "walk_formula",
 ]
 
