@@ -325,3 +325,21 @@ def test_query_help_loads_no_engine() -> None:
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (told.returncode, told.stderr) == (0, "")
+
+
+# ---------------------------------------------------------------- after the noise
+
+SHARES = "SELECT ward, n / SUM(n) OVER () AS share FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)"
+JOINED = f"SELECT a.ward, share, people FROM ({SHARES}) AS a CROSS JOIN ({PEOPLE}) AS b(people)"
+
+
+def test_a_select_around_questions_is_asked_and_previewed(desk: Shell) -> None:
+    said = ask(desk, JOINED)
+    assert said.code == 0
+    assert said.out.splitlines()[0].split() == ["ward", "share", "people"]
+    assert "receipts #" in said.err and "epsilon = 0.5" in said.err
+    assert "free" in ask(desk, JOINED).err
+    document = ask(desk, JOINED, more="--epsilon 0.5 --json").json
+    assert len(document["receipts"]) == 2
+    looked = desk(f"preview visits.parquet {FACTS} {BUDGET} --epsilon 0.5", JOINED)
+    assert looked.code == 0 and "Question 2" in looked.out

@@ -13,6 +13,7 @@ import hubbub as hb
 from hubbub.ledger import Ledger
 from hubbub.sql.open_connection import connect, declare
 from hubbub.sql.price import PriceTerms
+from hubbub.sql.priced_statement import price_statement
 from hubbub.terms import BelowLeastPrice, HubbubError, SourceUnavailable
 
 DAY = datetime.date(2026, 1, 1)
@@ -82,7 +83,7 @@ def test_what_is_meant_is_written_in_the_refusal() -> None:
 
 def test_nothing_is_asked_or_charged_after_a_connection_was_closed(tmp_path: Path) -> None:
     db = connect(frame(), **given(tmp_path))
-    quote = db._priced(TEXT, PriceTerms(epsilon=0.1), None)[0].quote
+    quote = price_statement(db, TEXT, PriceTerms(epsilon=0.1), None)[0].quote
     db.close()
     for ask in (
         lambda: db.sql(TEXT, epsilon=0.1),

@@ -179,7 +179,7 @@ REFUSED = [
     "SELECT COUNT(*) AS n FROM t WHERE txt = 5",
     "SELECT COUNT(*) AS n FROM t WHERE day = 'yesterday'",
     "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.k = b.k",
-    "SELECT COUNT(*) AS n FROM (SELECT COUNT(*) AS m FROM t)",
+    "SELECT COUNT(*) AS n FROM (SELECT RANK() OVER (ORDER BY cost) AS r FROM t)",
     "SELECT COUNT(*) AS n FROM t WHERE cost > (SELECT AVG(cost) FROM t)",
     "SELECT SUM(cost) OVER () AS s FROM t",
     "SELECT no_such_column AS n FROM t",

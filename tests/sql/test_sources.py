@@ -23,6 +23,7 @@ from hubbub.sql.connection import Connection
 from hubbub.sql.open_connection import connect, declare
 from hubbub.sql.prepare_copy import prepare
 from hubbub.sql.price import PriceTerms
+from hubbub.sql.priced_statement import price_statement
 from hubbub.terms import Budget, HubbubError, MissingParameter, OutOfRange, SourceUnavailable
 from tests.sql import _hostile
 
@@ -187,7 +188,7 @@ def test_what_a_column_is_declared_to_be_is_part_of_a_question(tmp_path: Path, s
         prints = set()
         for given in said:
             with opened(tmp_path / "v.csv", tmp_path, **given) as db:
-                quote = db._priced(question, PriceTerms(epsilon=1), None)[0].quote
+                quote = price_statement(db, question, PriceTerms(epsilon=1), None)[0].quote
                 prints.add(json.dumps(quote.facts(seconds=1).identity))
         assert len(prints) == (3 if "(age)" in question else 2)  # who a person is, is part of every question
 

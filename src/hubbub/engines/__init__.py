@@ -2,6 +2,8 @@
 
 - ``DuckDB``  embedded, the default: Parquet, CSV, DuckDB files, and pandas, Polars or Arrow tables in memory
 
+- ``ReleasedTables``  a locked place for released numbers alone, where statements around private questions run
+
 ``Engine`` (``protocol``) is what all of them can do, and ``open_engine`` opens one by its name. An engine knows nothing
 of privacy: it is given text that was printed from a plan, and what it gives back goes to the mechanisms. Its error
 messages may quote rows, so they never leave this room. Start with ``protocol``.
@@ -12,6 +14,7 @@ from hubbub.engines.frames import python_values, readable_column, readable_table
 from hubbub.engines.parquet import notes_in_footer
 from hubbub.engines.protocol import Engine
 from hubbub.engines.records import UNREADABLE, Csv
+from hubbub.engines.released import ReleasedTable, ReleasedTables, Unbindable, changing_functions
 from hubbub.engines.source_headers import Schemas, schemas_of
 from hubbub.engines.sources import (
     arrow_of,
@@ -33,8 +36,12 @@ __all__ = [
     "Engine",
     "EngineFailed",
     "InDatabase",
+    "ReleasedTable",
+    "ReleasedTables",
     "Schemas",
+    "Unbindable",
     "arrow_of",
+    "changing_functions",
     "check_header",
     "header_of",
     "identity_of",

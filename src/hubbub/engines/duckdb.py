@@ -33,7 +33,7 @@ class _EngineBroke(EngineFailed):
     """A fault of the engine's own, after which it answers nothing more."""
 
 
-class _Watch:
+class StatementWatch:
     """Interrupts a cursor when its time is up, and goes on doing so until it has ended."""
 
     def __init__(self, cursor: Any, seconds: float) -> None:
@@ -296,7 +296,7 @@ def _execute_statement(cursor: Any, sql: str, seconds: float, frames: Mapping[st
     """The cursor after one statement that only reads, within its time; whatever fails says no more than that."""
     import duckdb
 
-    watch = _Watch(cursor, seconds)
+    watch = StatementWatch(cursor, seconds)
     try:
         for name, frame in frames.items():
             cursor.register(name, _rows_of(frame))  # it is seen by one cursor alone
@@ -304,7 +304,7 @@ def _execute_statement(cursor: Any, sql: str, seconds: float, frames: Mapping[st
         cursor.execute(sql)
         yield cursor
     except Exception as error:  # its class is looked at, never its words: they may quote a row
-        if not watch.late and _is_stopped(error):
+        if not watch.late and is_stopped(error):
             raise KeyboardInterrupt from None
         raise (_EngineBroke if _is_broken(error) else EngineFailed) from None
     finally:
@@ -363,7 +363,7 @@ def _quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _is_stopped(error: Exception) -> bool:
+def is_stopped(error: Exception) -> bool:
     """Whether a person stopped the engine: it then raises this class, or a bare RuntimeError in the main thread."""
     import duckdb
 

@@ -47,6 +47,10 @@ EXPRESSION = 40_000  # signs of one expression
 STATEMENT = 5_000_000  # signs, with long lists of declared keys
 TWIN_SECONDS = 10.0  # for a statement on a few rows of ours
 
+# what runs on released numbers alone
+RELEASED_SECONDS = 30.0  # for one statement
+RELEASED_ROWS = 100_000  # that it may give
+
 
 def over(what: str, why: str, fix: str) -> OverLimit:
     """The refusal of a question that is beyond a limit."""

@@ -2,6 +2,7 @@
 
 - ``release_job``, ``quote_job``   the one door: bind, charge, run, store, show a ``Job``
 - ``Release``   the table: rows, intervals, frames, charts, text, HTML, JSON, and a sheet to publish with it
+- ``DerivedRelease``   the same, worked out of other releases
 - ``Noisy``     one column of it, to calculate with and to simulate
 - ``formulas``  how a column comes from noisy integers
 - ``NoisyColumn`` ``Noise`` ``KeyColumn`` ``ReleasedColumn`` ``NoisyTable``  what a release is made of
@@ -11,6 +12,7 @@ noise, and nothing else. Start with ``door`` and ``jobs``, then ``release``.
 """
 
 from hubbub.releases import formulas, frames, text
+from hubbub.releases.derived import DerivedRelease, guarantee_together
 from hubbub.releases.door import JobQuote, plan_pool, quote_job, release_job, request_for
 from hubbub.releases.formulas.base import rebuilt
 from hubbub.releases.jobs import LONGEST, Job, JobFacts, Progress, no_progress
@@ -22,6 +24,7 @@ from hubbub.releases.rounded import Rounded
 
 __all__ = [
     "LONGEST",
+    "DerivedRelease",
     "Job",
     "JobFacts",
     "JobQuote",
@@ -37,6 +40,7 @@ __all__ = [
     "Rounded",
     "formulas",
     "frames",
+    "guarantee_together",
     "no_progress",
     "plan_pool",
     "quote_job",

@@ -207,6 +207,11 @@ class Release:
 
     # ------------------------------------------------------------ words
 
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """The receipts behind it: its own; of what was worked out of several releases, each of theirs."""
+        return () if self.receipt is None else (self.receipt,)
+
     def price(self) -> str:
         """What it cost, and where that is written."""
         parts = [self.guarantee.holds.describe()]

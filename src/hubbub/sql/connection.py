@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hubbub.accounting import Currency
 from hubbub.ledger import Account, AccountBalance, BudgetView, Ledger, Population
-from hubbub.relations import limits
-from hubbub.releases import Release, quote_job, release_job, request_for
+from hubbub.releases import Release, quote_job, release_job
 from hubbub.schema import Dataset, Description, describe
 from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.explain_plan import PlanExplanation, explain_plan, explained_question
 from hubbub.sql.jobs import AskJob
-from hubbub.sql.noise_choice import Alternative, alternative_of, rank_alternatives
-from hubbub.sql.price import AUTO, Price, PriceTerms, noise_kinds, price_plan
-from hubbub.sql.quote import QueryPlan, QueryQuote, plan_kinds, quote_plan
+from hubbub.sql.price import AUTO, PriceTerms, noise_kinds
+from hubbub.sql.priced_statement import plan_statement, price_statement
+from hubbub.sql.quote import QueryQuote
+from hubbub.sql.relation.ask_relation import RelationQuote, ask_relation, explain_relation, preview_relation
+from hubbub.sql.relation.find_inner import AskedRelation
 from hubbub.terms import (
-    CannotPromise,
-    HubbubError,
-    MissingParameter,
     NotAllowed,
-    OutOfRange,
     Real,
     SourceUnavailable,
-    exact,
 )
 
 if TYPE_CHECKING:
     from hubbub.sql.bounds.suggestion import Suggestion
     from hubbub.sql.preview import Preview
+    from hubbub.sql.relation.relation_preview import RelationExplanation, RelationPreview
     from hubbub.sql.workload.release import WorkloadRelease
 
 SECONDS = 300.0
@@ -136,7 +130,8 @@ class Connection:
             confidence=confidence,
             assume=assume,
         )
-        return self.answer(self._priced(text, terms, totals, clipping=clipping)[0].quote, fresh=fresh)
+        priced = price_statement(self, text, terms, totals, clipping=clipping)
+        return self.answer(priced if isinstance(priced, RelationQuote) else priced[0].quote, fresh=fresh)
 
     def preview(
         self,
@@ -152,7 +147,7 @@ class Connection:
         totals: Mapping[str, object] | None = None,
         assume: Real | None = None,
         clipping: bool = False,
-    ) -> Preview:
+    ) -> Preview | RelationPreview:
         """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
         from hubbub.sql.preview import preview_quote
 
@@ -166,10 +161,12 @@ class Connection:
             confidence=confidence,
             assume=assume,
         )
-        alternatives = self._priced(text, terms, totals, clipping=clipping)
-        job_quote = quote_job(AskJob(self, alternatives[0].quote), self.account)
+        priced = price_statement(self, text, terms, totals, clipping=clipping)
+        if isinstance(priced, RelationQuote):
+            return preview_relation(self, priced, confidence=confidence, assume=assume)
+        job_quote = quote_job(AskJob(self, priced[0].quote), self.account)
         return preview_quote(
-            alternatives,
+            priced,
             self.balance(),
             confidence=confidence,
             assume=assume,
@@ -177,14 +174,15 @@ class Connection:
             refused=job_quote.refusal,
         )
 
-    def explain(self, text: str) -> PlanExplanation:
+    def explain(self, text: str) -> PlanExplanation | RelationExplanation:
         """Where bounds, limits and noise enter the plan of a question: free, and no data is read.
 
         ``text`` may begin with EXPLAIN PRIVATE, and need not.
         """
         inner = explained_question(text)
         kinds = noise_kinds(self.limit, AUTO)[-1:]
-        return explain_plan(self._planned(text if inner is None else inner, None, kinds)[0])
+        planned = plan_statement(self, text if inner is None else inner, None, kinds)
+        return explain_relation(planned) if isinstance(planned, AskedRelation) else explain_plan(planned[0])
 
     def suggest_bounds(
         self,
@@ -267,63 +265,16 @@ class Connection:
             confidence=confidence,
             assume=assume,
         )
-        [alternative, *_] = self._priced(release.question, terms, totals)
-        return remeasure_release(self, release, alternative.quote)
+        priced = price_statement(self, release.question, terms, totals)
+        if isinstance(priced, RelationQuote):
+            raise NotAllowed(
+                "a statement around private questions cannot be measured again as a whole.",
+                why="What is measured again is a private question.",
+                fix="Measure its parts: db.remeasure(release.inner[0], ...), and ask again.",
+            )
+        return remeasure_release(self, release, priced[0].quote)
 
     # ------------------------------------------------------------ the way through
-
-    def _planned(
-        self,
-        text: str,
-        totals: Mapping[str, object] | None,
-        kinds: Sequence[NoiseKind],
-        *,
-        clipping: bool = False,
-    ) -> list[QueryPlan]:
-        self.check_open()
-        bounds = {} if totals is None else _check_totals(totals)
-        norm = "L1" if self.limit.currency is Currency.PURE else "L2"
-        choose = self.limit.whole.delta > 0
-        return plan_kinds(text, self.dataset, kinds, totals=bounds, clipping=clipping, norm=norm, choose_keys=choose)
-
-    def _priced(
-        self, text: str, terms: PriceTerms, totals: Mapping[str, object] | None, *, clipping: bool = False
-    ) -> list[Alternative]:
-        """The question with each noise that it can have at that price, best first.
-
-        What is best may depend on what is spent; one that was answered already is best in any case, since it is free.
-        """
-        line = cache(self.balance)
-        kinds = noise_kinds(self.limit, self.population.noise if terms.noise == AUTO else terms.noise)
-        plans = self._planned(text, totals, kinds, clipping=clipping)
-        priced: list[Alternative] = []
-        refusals: list[HubbubError] = []
-        for planned in plans:
-            try:
-                quote = quote_plan(*self._price_plan(planned, terms, line))
-            except (MissingParameter, CannotPromise) as error:
-                refusals.append(error)
-            else:
-                priced.append(alternative_of(quote, self.population, line))
-        if not priced:
-            raise refusals[-1]
-        ranked, by_spending = rank_alternatives(priced, for_error=terms.within is not None)
-        if by_spending and len(ranked) > 1:
-            ranked.sort(key=lambda each: not self._is_answered(each.quote))
-        return ranked
-
-    def _price_plan(
-        self, planned: QueryPlan, terms: PriceTerms, line: Callable[[], AccountBalance]
-    ) -> tuple[QueryPlan, Price]:
-        if terms.within is None:
-            return planned, price_plan(terms, planned.noise, self.limit, line, choosing=planned.chooses_keys)
-        from hubbub.sql.price_for_error import price_within
-
-        return price_within(planned, terms, self.limit)
-
-    def _is_answered(self, quote: QueryQuote) -> bool:
-        facts = AskJob(self, quote).facts
-        return self.ledger.answered(request_for(facts, self.account))
 
     @property
     def population(self) -> Population:
@@ -343,17 +294,8 @@ class Connection:
                 fix="Connect again with hb.connect(...).",
             )
 
-    def answer(self, quote: QueryQuote, *, fresh: bool = False) -> Release:
-        """Charge, run, store and show a priced question."""
+    def answer(self, quote: QueryQuote | RelationQuote, *, fresh: bool = False) -> Release:
+        """Charge, run, store and show a priced question, or a statement around some."""
+        if isinstance(quote, RelationQuote):
+            return ask_relation(self, quote, fresh=fresh)
         return release_job(AskJob(self, quote), self.account, fresh=fresh, progress=self.watch)
-
-
-def _check_totals(given: Mapping[str, object]) -> dict[str, Fraction]:
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise OutOfRange(
-            "totals is a mapping from columns of the answer to numbers.",
-            why="A bound on a person's total belongs to a COUNT or SUM that is told.",
-            fix='Write totals={"n": 100}.',
-        )
-    limits.check_ordinary(**{f"totals[{name!r}]": value for name, value in given.items()})
-    return {name: exact(value, name=f"totals[{name!r}]") for name, value in given.items()}

@@ -21,7 +21,8 @@ Every line below is a question that the tests ask, and what becomes of it. The p
 a person.
 
 Refusals come before the engine is asked. Each points at the place in the text and says the shortest way on;
-[the errors](errors/index.md) explain the codes, and [the guide](sql.md) how to ask instead.
+[the errors](errors/index.md) explain the codes, and [the guide](sql.md) how to ask instead. What is no question may
+stand around one, and work on its answer: [after the noise](sql.md#after-the-noise).
 """
 _SECTIONS = (
     "Aggregates",

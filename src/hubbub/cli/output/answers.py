@@ -52,12 +52,13 @@ def describe_answer(release: Release, *, intervals: bool, confidence: float) -> 
 
 
 def _describe_price(release: Release) -> list[str]:
-    receipt = release.receipt
-    assert receipt is not None  # a connection charges everything to its ledger
+    receipts = release.receipts  # a connection charges everything to its ledger
+    numbers = ", ".join(f"#{receipt.sequence}" for receipt in receipts)
+    under = f"receipt{'s' if len(receipts) > 1 else ''} {numbers} of {receipts[0].population}"
     if release.repeated:
-        sentence = f"Answered before under receipt #{receipt.sequence} of {receipt.population}: free."
+        sentence = f"Answered before under {under}: free."
     else:
-        sentence = f"Cost: {release.guarantee.holds.describe()}; receipt #{receipt.sequence} of {receipt.population}."
+        sentence = f"Cost: {release.guarantee.holds.describe()}; {under}."
     return [f"{sentence} Left: {release.budget_left}."]
 
 
@@ -79,6 +80,7 @@ def answer_to_json(release: Release, *, intervals: bool = True, confidence: floa
         "repeated": release.repeated,
         "left": release.budget_left,
         "receipt": None if release.receipt is None else terms.to_json(release.receipt),
+        **({"receipts": [terms.to_json(each) for each in release.receipts]} if len(release.receipts) > 1 else {}),
         "notes": list(release.remarks()),
         "release": release.to_json(),
     }

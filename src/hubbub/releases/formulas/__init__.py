@@ -9,7 +9,7 @@
 - ``Thresholded(i, least)``                         a measure that is only seen where it reached a threshold
 
 Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
-``noises()``. Start with ``base``.
+``noises()``. ``sum_radius`` and ``fieller_interval`` work on noises alone. Start with ``base``.
 
 >>> from hubbub.releases import Noise, NoisyColumn, NoisyTable
 >>> counts = NoisyColumn("COUNT(*)", 1, Noise("gaussian", 10), (1203, -4))
@@ -31,6 +31,8 @@ from hubbub.releases.formulas.arithmetic import (
     Times,
 )
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
+from hubbub.releases.formulas.linear import LinearForm, normal_quantile, sum_radius
+from hubbub.releases.formulas.ratios import Spread, effective_std_dev, fieller_interval, laplace_factor
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 from hubbub.releases.formulas.thresholded import Thresholded
 
@@ -39,6 +41,7 @@ __all__ = [
     "Function",
     "GivenIntervals",
     "Key",
+    "LinearForm",
     "Mean",
     "Minus",
     "NearestWhole",
@@ -47,11 +50,17 @@ __all__ = [
     "Over",
     "Plus",
     "Ref",
+    "Spread",
     "Thresholded",
     "Times",
     "Variance",
     "at_rows",
+    "effective_std_dev",
+    "fieller_interval",
+    "laplace_factor",
     "move_columns",
+    "normal_quantile",
+    "sum_radius",
     "walk_formula",
 ]
 

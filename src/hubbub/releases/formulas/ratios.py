@@ -37,7 +37,7 @@ def ratio_spread(top: LinearForm, bottom: LinearForm, table: NoisyTable, confide
     measures = {i: table.measures[i] for i in weights}
     distributions = {measure.noise.distribution for measure in measures.values()}
     known = [
-        (float(a), float(b), (float(measures[i].step) * _std_dev(measures[i].noise, confidence)) ** 2)
+        (float(a), float(b), (float(measures[i].step) * effective_std_dev(measures[i].noise, confidence)) ** 2)
         for i, (a, b) in weights.items()
     ]
     return Spread(
@@ -48,7 +48,7 @@ def ratio_spread(top: LinearForm, bottom: LinearForm, table: NoisyTable, confide
     )
 
 
-def _std_dev(noise: Noise, confidence: float) -> float:
+def effective_std_dev(noise: Noise, confidence: float) -> float:
     """A standard deviation large enough that the noise alone keeps its exact discrete quantile."""
     if noise.distribution == "none":
         return 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -149,6 +150,14 @@ class GivenIntervals(Formula):
 
     def is_random(self) -> bool:
         return True
+
+    def is_whole(self, table: NoisyTable) -> bool:
+        """Whether values and ends are whole numbers, or beyond all."""
+        del table
+        numbers = [each for column in (self.values, *self.lows, *self.highs) for each in column if each is not None]
+        return bool(numbers) and all(
+            isinstance(each, int) or (isinstance(each, float) and math.isinf(each)) for each in numbers
+        )
 
     def evaluate(self, table: NoisyTable) -> Values:
         """The values as they were given."""

@@ -8,7 +8,8 @@ from fractions import Fraction
 from hubbub.ledger import AccountBalance
 from hubbub.releases import Noise, NoisyColumn, NoisyTable, Release, formulas
 from hubbub.sql.answer.rows import AnswerPart, AnswerRows, part_of
-from hubbub.sql.measurement import NoisyResult, read
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles, read
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Receipt, root_of
 
@@ -18,6 +19,17 @@ def show_answer(
 ) -> Release:
     """The release of a stored answer."""
     return release(quote, read(answer, quote.plans), receipt, _budget_left(balance), repeated=repeated)
+
+
+def example_answer(quote: QueryQuote) -> Release:
+    """An answer with one row of made-up zeros: its columns are those of the answer, before anything is charged."""
+    return release(quote, [_example_result(plan) for plan in quote.plans], None, "", repeated=False)
+
+
+def _example_result(plan: QuestionPlan) -> NoisyResult:
+    nothing = ((0.0,),) * len(LEVELS)
+    quantiles = tuple(Quantiles((0.0,), nothing, nothing) for _ in plan.quantiles)
+    return NoisyResult(((None,) * len(plan.keys),), ((0,),) * len(plan.measures), quantiles)
 
 
 def release(

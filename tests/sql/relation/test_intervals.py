@@ -1,0 +1,215 @@
+"""Intervals of what stands around noisy tables hold as often as they say, and shorter ones would not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from hubbub.releases import Noise
+from hubbub.sql.relation.outer_statements import outer_statements
+from tests.sql.relation._tables import around, covered, noisy_table, parsed, run_of
+
+LAPLACE, GAUSS = Noise("laplace", Fraction(1)), Noise("gaussian", Fraction(1))
+RUNS = 25
+FALSE_ALARM = 1e-5  # that a right interval fails one of these tests; the seeds are fixed, so it did not happen
+ENOUGH = int(binom.ppf(FALSE_ALARM, RUNS, 0.95))  # of 25 runs: 17
+SPREAD, APART = tuple(np.linspace(0.0, 20.0, 20)), tuple(10.0 * np.arange(50))
+EQUAL, ZIPF = (5.0,) * 50, tuple(2000 / (i + 1) for i in range(100))
+TOP = "SELECT k, x AS f FROM t0 ORDER BY x DESC LIMIT 10"
+
+ONE_CELL = [  # statement, truth, whether rows are named by k
+    ("SELECT SUM(x) AS f FROM t0", (5.0,) * 5, False),
+    ("SELECT AVG(x) AS f FROM t0", SPREAD, False),
+    ("SELECT k, EXP(x / 4) AS f FROM t0", (3.0,), True),
+    ("SELECT a.k, a.x / b.x AS f FROM t0 AS a JOIN t0 AS b ON b.k = a.k + 1", (20.0, 10.0), True),
+    ("SELECT a.k, a.x * b.x AS f FROM t0 AS a JOIN t0 AS b ON b.k = a.k + 1", (3.0, 3.0), True),
+    ("SELECT k, x * x AS f FROM t0", (1.0,), True),
+    ("SELECT VAR_SAMP(x) AS f FROM t0", (5.0,) * 20, False),
+    ("SELECT VAR_SAMP(x) AS f FROM t0", SPREAD, False),
+    ("SELECT MAX(x) AS f FROM t0", EQUAL, False),
+    ("SELECT MAX(x) AS f FROM t0", SPREAD, False),
+    ("SELECT MIN(x) AS f FROM t0", EQUAL, False),
+    ("SELECT COUNT(*) AS f FROM t0 WHERE x > 10", SPREAD, False),
+]
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSS], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(("text", "truth", "keyed"), ONE_CELL, ids=[case[0][:45] for case in ONE_CELL])
+def test_a_cell_is_covered_as_often_as_is_said(text: str, truth: Sequence[float], keyed: bool, noise: Noise) -> None:
+    holds = covered(text, truth, noise, column="f", runs=RUNS, seed=11, keyed=keyed)
+    assert (holds == 1).sum() >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    ("truth", "noise"), [(EQUAL, LAPLACE), (APART, GAUSS), (ZIPF, LAPLACE)], ids=["equal", "apart", "zipf"]
+)
+def test_all_rows_after_a_limit_are_covered_at_once(truth: Sequence[float], noise: Noise) -> None:
+    holds = covered(TOP, truth, noise, column="f", runs=RUNS, seed=12)
+    assert (holds == 1).sum() >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT k, RANK() OVER (ORDER BY x DESC) AS f FROM t0",
+        "SELECT k, x AS f FROM t0 QUALIFY RANK() OVER (ORDER BY x DESC) <= 20",
+    ],
+)
+def test_rows_that_noise_orders_are_covered_at_once(text: str) -> None:
+    holds = covered(text, SPREAD, LAPLACE, column="f", runs=RUNS, seed=13)
+    assert (holds == 1).sum() >= ENOUGH
+
+
+def test_rows_by_themselves_are_covered_one_by_one() -> None:
+    for text in ("SELECT k, x / SUM(x) OVER () AS f FROM t0", "SELECT k, SUM(x) OVER (ORDER BY k) AS f FROM t0"):
+        holds = covered(text, (50.0,) * 10, LAPLACE, column="f", runs=RUNS, seed=14)
+        rows = RUNS * 10
+        assert holds.sum() * 10 >= binom.ppf(FALSE_ALARM, rows // 10, 0.95) * 10  # at worst all rows miss together
+
+
+class TestTwins:
+    """Shorter intervals, of which the tests above would notice that they do not hold."""
+
+    def naive(self, text: str, truth: Sequence[float], *, half: float, true: float) -> int:
+        """In how many runs an interval of that half width around the value holds the truth."""
+        values = [
+            around(text, noisy_table(truth, LAPLACE, np.random.default_rng((11, run)))).dbapi_rows()[0][-1]
+            for run in range(RUNS)
+        ]
+        return sum(abs(float(value) - true) <= half for value in values)  # type: ignore[arg-type]
+
+    def test_half_of_one_noise_is_not_the_noise_of_five(self) -> None:
+        assert self.naive("SELECT SUM(x) AS f FROM t0", (5.0,) * 5, half=1.5, true=25.0) < ENOUGH
+
+    def test_one_noise_is_not_that_of_the_largest(self) -> None:
+        assert self.naive("SELECT MAX(x) AS f FROM t0", EQUAL, half=3.0, true=5.0) < ENOUGH
+
+    def test_percentiles_of_redraws_miss_a_variance(self) -> None:
+        text, hits = "SELECT VAR_SAMP(x) AS f FROM t0", 0
+        for run in range(RUNS):
+            released = noisy_table((5.0,) * 20, LAPLACE, np.random.default_rng((11, run)))
+            with run_of(text, released) as outer:
+                drawn = outer.in_worlds(outer.tables.redrawn(200)).values[:, 0, 0]
+            hits += np.quantile(drawn, 0.025) <= 0.0 <= np.quantile(drawn, 0.975)
+        assert hits < ENOUGH
+
+    def test_each_row_by_itself_is_not_all_rows_at_once(self) -> None:
+        hits = 0
+        for run in range(RUNS):
+            answer = around(TOP, noisy_table(EQUAL, LAPLACE, np.random.default_rng((12, run))))
+            hits += all(abs(float(row[1]) - 5.0) <= 3.0 for row in answer.dbapi_rows())  # type: ignore[arg-type]
+        assert hits < ENOUGH
+
+
+# ---------------------------------------------------------------- how they are worked out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT k, x FROM t0", "exact"),
+        ("SELECT k, 2 * x + 1 AS f FROM t0", "exact"),
+        ("SELECT k, EXP(x / 4) AS f FROM t0", "exact"),
+        ("SELECT k, ROUND(x, 1) AS f FROM t0", "exact"),
+        ("SELECT k, x - LAG(x) OVER (ORDER BY k) AS f FROM t0", "exact"),
+        ("SELECT AVG(x) AS f FROM t0", "exact"),
+        ("SELECT k, x / SUM(x) OVER () AS f FROM t0", "Fieller"),
+        ("SELECT *, 100.0 * x / SUM(x) OVER () AS f FROM t0", "Fieller"),
+        ("SELECT k, x * x AS f FROM t0", "approximate"),
+        ("SELECT MAX(x) AS f FROM t0", "all rows at once"),
+        ("SELECT k, RANK() OVER (ORDER BY x) AS f FROM t0", "all rows at once"),
+        ("SELECT k, f FROM (SELECT k, x AS f FROM t0 ORDER BY x DESC LIMIT 2)", "all rows at once"),
+    ],
+)
+def test_the_way_is_the_most_exact_that_applies(text: str, words: str) -> None:
+    answer = around(text, noisy_table((5.0, 4.5, 6.0, 5.2), LAPLACE, np.random.default_rng(1)))
+    assert words in answer.columns[-1].mechanism
+
+
+def test_a_linear_cell_has_the_interval_of_a_release() -> None:
+    released = noisy_table(SPREAD, LAPLACE, np.random.default_rng(2))
+    whole = around("SELECT k, x FROM t0", released)
+    assert whole.intervals(0.95)["x"] == released.intervals(0.95)["x"]
+    [(low, high)] = around("SELECT SUM(x) AS f FROM t0", released).intervals(0.95)["f"]
+    many = sum(released["x"])  # type: ignore[arg-type]  # the same sum by the arithmetic of releases
+    assert (high - low) / 2 == pytest.approx((many.high[0] - many.low[0]) / 2, rel=0.01)
+
+
+def test_rows_far_apart_are_not_held_to_be_chosen_by_noise() -> None:
+    released = noisy_table(tuple(1000.0 * i for i in range(50)), LAPLACE, np.random.default_rng(3))
+    near = around(TOP, noisy_table(EQUAL, LAPLACE, np.random.default_rng(3)))
+    far = around(TOP, released)
+    width = [np.diff(answer.intervals(0.95)["f"][0])[0] for answer in (near, far)]
+    assert width[1] < 0.85 * width[0]  # ten rows at once, not fifty
+
+
+def test_a_limit_by_a_key_is_no_choice_by_noise() -> None:
+    released = noisy_table(EQUAL, LAPLACE, np.random.default_rng(4))
+    first = around("SELECT k, x AS f FROM t0 ORDER BY k LIMIT 3", released)
+    assert first.intervals(0.95)["f"] == released.intervals(0.95)["x"][:3]
+
+
+def test_rows_that_nothing_names_have_no_interval_and_say_so() -> None:
+    released = noisy_table(EQUAL, LAPLACE, np.random.default_rng(5))
+    answer = around("SELECT DISTINCT x AS f FROM t0", released)
+    assert all(ends == (-np.inf, np.inf) for ends in answer.intervals(0.95)["f"])
+    assert any("add the keys" in note for note in answer.remarks())
+    assert all(np.isfinite(around("SELECT x AS f FROM t0", released).intervals(0.95)["f"]).ravel())
+
+
+def test_what_runs_otherwise_over_copies_has_no_interval_rather_than_a_wrong_one() -> None:
+    released = noisy_table((5.0, 6.0), LAPLACE, np.random.default_rng(9))
+    answer = around("SELECT * FROM (PIVOT t0 ON k IN (0, 1) USING SUM(x))", released)  # the engine adds up all copies
+    [row] = answer.dbapi_rows()
+    for value, [(low, high)] in zip(row, answer.intervals(0.95).values(), strict=True):
+        assert low < value < high  # type: ignore[operator]
+
+
+def test_a_function_that_fails_for_some_noise_leaves_the_rest_alone() -> None:
+    released = noisy_table((0.5, 80.0), LAPLACE, np.random.default_rng(8))
+    answer = around("SELECT k, SQRT(ABS(x)) AS a, LN(x + 100) AS b, SQRT(GREATEST(x, 0)) AS c FROM t0", released)
+    assert all(np.isfinite(answer.intervals(0.95)["b"]).ravel())
+
+
+def test_intervals_are_the_same_each_time() -> None:
+    released = noisy_table(EQUAL, LAPLACE, np.random.default_rng(6))
+    text = "SELECT VAR_SAMP(x) AS f, MAX(x) AS g FROM t0"
+    assert around(text, released).to_json() == around(text, released).to_json()
+
+
+# ---------------------------------------------------------------- copies in one query
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT k, x FROM t0 ORDER BY x DESC LIMIT 3",
+        "SELECT k, x FROM t0 WHERE x > (SELECT AVG(x) FROM t0)",
+        "SELECT k % 3 AS k, SUM(x) AS s, COUNT(*) AS n FROM t0 GROUP BY ALL HAVING SUM(x) > 20",
+        "SELECT k, SUM(x) OVER (ORDER BY k ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s FROM t0",
+        "WITH b AS (SELECT k, x * 2 AS y FROM t0) SELECT k, y - (SELECT MAX(y) FROM b) AS d FROM b WHERE y > 5",
+        "SELECT a.k, a.x - b.x AS d FROM t0 AS a LEFT JOIN t0 AS b ON b.k = a.k + 1",
+        "SELECT k, x FROM t0 UNION ALL SELECT -1 AS k, SUM(x) FROM t0",
+        "SELECT COUNT(*) AS n, MAX(x) AS m FROM t0 WHERE x > 100",
+    ],
+)
+def test_many_copies_at_once_give_what_each_gives_by_itself(text: str) -> None:
+    released = noisy_table(SPREAD, LAPLACE, np.random.default_rng(7))
+    with run_of(text, released) as outer:
+        worlds = np.vstack([outer.tables.released, outer.tables.redrawn(5)])
+        together = outer.in_worlds(worlds, shown=True)
+        for number, world in enumerate(worlds):
+            alone = outer.in_worlds(world[None, :], shown=True)
+            assert (together.present[number] == alone.present[0]).all()
+            np.testing.assert_allclose(together.values[number], alone.values[0], rtol=1e-12)
+        shown = [place for place in outer.shown_places if place is not None]
+        assert sorted(np.flatnonzero(together.present[0])) == sorted(shown)
+
+
+def test_a_condition_that_joins_is_never_taken_away() -> None:
+    statements = outer_statements(parsed("SELECT a.k, a.x FROM t0 AS a, t0 AS b WHERE a.k = b.k"))
+    assert statements.whole == statements.shown

@@ -1,0 +1,233 @@
+"""Statements around private questions, asked through a connection: what they give, cost, repeat and refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hubbub as hb
+from hubbub.ledger import Ledger
+from hubbub.releases import DerivedRelease, Release
+from hubbub.sql import Connection, dbapi
+from hubbub.terms import BudgetExceeded, HubbubError, NoAnswer, NotAllowed, OverLimit, UnknownName
+
+N = "(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)"
+M = "(SELECT ward, AVG(cost) AS m FROM visits GROUP BY ward)"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Connection]:
+    rng = np.random.default_rng(7)
+    people = rng.integers(1, 401, 2_000)
+    visits = pd.DataFrame(
+        {
+            "person": people,
+            "ward": np.array(["north", "south", "east"])[people % 3],
+            "cost": rng.gamma(2.0, 150.0, 2_000).round(2),
+            "diagnosis": rng.choice(["flu", "cold"], 2_000),
+        }
+    )
+    visits.to_parquet(tmp_path / "visits.parquet")
+    with hb.connect(
+        tmp_path / "visits.parquet",
+        unit="person",
+        max_rows_per_unit=10,
+        bounds={"cost": (0, 1000, 0.01)},
+        keys={"ward": ["north", "south", "east"]},
+        budget=hb.Budget(3, 1e-6),
+        ledger=Ledger(tmp_path / "ledger.db", state=tmp_path / "state"),
+    ) as connection:
+        yield connection
+
+
+def spent(db: Connection) -> object:
+    return db.ledger.balance(db.dataset.population).spent
+
+
+def entries(db: Connection) -> int:
+    return db.budget.entries
+
+
+# ---------------------------------------------------------------- what they give
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT ward, n - LAG(n) OVER (ORDER BY ward) AS d FROM {N}",
+        f"SELECT ward, SUM(n) OVER (ORDER BY ward) AS running FROM {N}",
+        f"SELECT ward, n / SUM(n) OVER () AS share FROM {N}",
+        f"SELECT ward, RANK() OVER (ORDER BY n DESC) AS r FROM {N} QUALIFY r <= 2",
+        f"SELECT a.ward, n * m AS total FROM {N} AS a JOIN {M} AS b USING (ward)",
+        f"WITH a AS {N}, b AS (SELECT ward, n * 2 AS twice FROM a) SELECT * FROM b JOIN a USING (ward)",
+        f"SELECT ward, n FROM {N} UNION SELECT 'all', SUM(n) FROM {N}",
+        f"SELECT AVG(n) AS mean, MAX(n) AS most, ARG_MAX(ward, n) AS busiest FROM {N}",
+        "SELECT ward, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward",
+        "SELECT ward, CASE WHEN COUNT(*) > 500 THEN 'large' ELSE 'small' END AS size FROM visits GROUP BY ward",
+        "SELECT diagnosis, people, RANK() OVER (ORDER BY people) AS r FROM (SELECT diagnosis, "
+        "COUNT(DISTINCT person) AS people FROM visits GROUP BY diagnosis)",
+        f"SELECT ward, n, label FROM {N} JOIN (VALUES ('north', 'N'), ('south', 'S')) AS v(ward, label) USING (ward)",
+    ],
+)
+def test_a_statement_around_questions_is_answered_and_repeated_for_free(db: Connection, text: str) -> None:
+    first = db.sql(text, epsilon=1)
+    before = entries(db)
+    again = db.sql(text, epsilon=1)
+    assert isinstance(first, DerivedRelease) and len(first) >= 1
+    assert again.repeated and entries(db) == before
+    assert again.to_pandas().equals(first.to_pandas())
+    assert Release.from_json(json.loads(json.dumps(first.to_json()))).dbapi_rows() == first.dbapi_rows()
+    assert first._repr_html_() and str(first) and first.to_csv() and first.to_arrow().num_rows == len(first)
+
+
+def test_values_are_worked_out_from_the_released_ones(db: Connection) -> None:
+    inner = db.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=1)
+    counts = dict(zip(inner["ward"].values, inner["n"].values, strict=True))
+    before = entries(db)
+    shares = db.sql(f"SELECT ward, n / SUM(n) OVER () AS share FROM {N}", epsilon=1)
+    assert shares.repeated and entries(db) == before, "its question was asked before"
+    for ward, share in shares.dbapi_rows():
+        assert share == pytest.approx(counts[ward] / sum(counts.values()))  # type: ignore[index,operator,arg-type]
+
+
+def test_what_was_a_question_stays_one(db: Connection) -> None:
+    for text in (
+        f"SELECT ward, n FROM {N} WHERE n > 10 ORDER BY n LIMIT 2",
+        "SELECT AVG(k) AS m FROM (SELECT person, COUNT(*) AS k FROM visits GROUP BY person)",
+        f"SELECT ward, n FROM {N} UNION ALL SELECT ward, n FROM {N}",
+    ):
+        assert not isinstance(db.sql(text, epsilon=0.1), DerivedRelease)
+
+
+# ---------------------------------------------------------------- what they cost
+
+
+def test_the_price_is_shared_out_and_each_question_has_its_receipt(db: Connection) -> None:
+    answer = db.sql(f"SELECT a.n, b.m FROM {N} AS a JOIN {M} AS b USING (ward)", epsilon=1)
+    assert isinstance(answer, DerivedRelease)
+    assert [float(each.guarantee.holds.epsilon) for each in answer.inner] == [0.5, 0.5]  # type: ignore[attr-defined]
+    assert float(answer.guarantee.holds.epsilon) == 1  # type: ignore[attr-defined]
+    assert len(answer.receipts) == 2 and "receipt #" in answer.price()
+
+
+def test_one_question_that_stands_there_twice_is_charged_once(db: Connection) -> None:
+    answer = db.sql(f"SELECT a.ward, a.n - b.n AS d FROM {N} AS a JOIN {N} AS b USING (ward)", epsilon=1)
+    assert isinstance(answer, DerivedRelease)
+    assert len(answer.receipts) == 1 and float(answer.guarantee.holds.epsilon) == 1  # type: ignore[attr-defined]
+    assert answer.intervals()["d"] == [(0, 0)] * 3
+
+
+def test_a_preview_shows_every_question_and_costs_nothing(db: Connection) -> None:
+    before = spent(db)
+    preview = db.preview(f"SELECT a.n, b.m FROM {N} AS a JOIN {M} AS b USING (ward)", epsilon=1)
+    assert preview.affordable and {"n", "m"} <= set(preview.errors) and not preview.repeated
+    assert len(preview.to_json()["inner"]) == 2 and "Question 2" in preview.text()  # type: ignore[arg-type]
+    explained = db.explain(f"SELECT MAX(n) FROM {N}")
+    assert "noise" in explained.text() and explained.to_json()["inner"]
+    assert spent(db) == before
+
+
+def test_within_holds_for_each_question(db: Connection) -> None:
+    answer = db.sql(f"SELECT MAX(n) AS most FROM {N}", within=60)
+    assert isinstance(answer, DerivedRelease)
+    low, high = answer.inner[0].intervals()["n"][0]
+    assert (high - low) / 2 <= 60  # type: ignore[operator]
+
+
+# ---------------------------------------------------------------- what is refused, before anything is charged
+
+HOSTILE = [
+    (f"SELECT n FROM {N}, read_csv('/etc/passwd')", NotAllowed),
+    (f"SELECT n FROM {N}, '/etc/passwd'", UnknownName),
+    (f"SELECT n FROM {N}, read_text('/etc/hostname')", NotAllowed),
+    (f"SELECT n FROM {N}, duckdb_settings()", NotAllowed),
+    (f"SELECT n FROM {N}, information_schema.tables", NotAllowed),
+    (f"SELECT n FROM {N}, unnest([1, 2])", NotAllowed),
+    (f"SELECT n, getenv('HOME') FROM {N}", NotAllowed),
+    (f"SELECT n, current_setting('memory_limit') FROM {N}", NotAllowed),
+    (f"SELECT n, random() FROM {N}", NotAllowed),
+    (f"SELECT n, now() FROM {N}", NotAllowed),
+    (f"SELECT n, CURRENT_DATE FROM {N}", NotAllowed),
+    (f"SELECT n FROM {N} TABLESAMPLE 1 ROWS", NotAllowed),
+    (f"SELECT n, nosuch FROM {N}", NotAllowed),
+    (f"SELECT a.n / v.cost FROM {N} AS a, visits AS v", NotAllowed),
+    (f"SELECT MAX(n) FROM {N} AS a WHERE EXISTS (SELECT 1 FROM visits)", HubbubError),
+    ("SELECT RANK() OVER (ORDER BY cost) FROM visits", NotAllowed),
+    ("SELECT AVG(n) FROM (SELECT wrad, COUNT(*) AS n FROM visits GROUP BY wrad)", UnknownName),
+    (f"WITH _hb_inner_0 AS {N} SELECT MAX(n) FROM _hb_inner_0", HubbubError),
+    (
+        f"WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r) SELECT i, n FROM r, {N}",
+        NotAllowed,
+    ),
+    (f"COPY (SELECT MAX(n) FROM {N}) TO '/tmp/x'", NotAllowed),
+    (f"SELECT MAX(n) FROM {N}; DROP TABLE visits", NotAllowed),
+]
+
+
+@pytest.mark.parametrize(("text", "error"), HOSTILE)
+def test_what_reaches_beyond_released_tables_is_refused_for_free(
+    db: Connection, text: str, error: type[HubbubError]
+) -> None:
+    before = (entries(db), spent(db))
+    for ask in (db.preview, db.sql):
+        with pytest.raises(error) as caught:
+            ask(text, epsilon=0.1)
+        assert caught.value.fix
+    assert (entries(db), spent(db)) == before
+
+
+def test_the_place_of_outer_statements_reaches_no_file() -> None:
+    from hubbub.engines import EngineFailed, ReleasedTables
+
+    with ReleasedTables() as place:
+        for text in (
+            "SELECT * FROM read_csv('/etc/passwd')",
+            "SELECT * FROM '/etc/passwd'",
+            "SELECT getenv('HOME')",
+            "COPY (SELECT 1) TO '/tmp/hb'",
+            "ATTACH '/tmp/hb.db'",
+            "SET memory_limit = '10GB'",
+            "INSTALL httpfs",
+        ):
+            with pytest.raises(EngineFailed):
+                place.rows(text, most=10)
+
+
+def test_several_questions_that_do_not_fit_together_are_not_begun(db: Connection) -> None:
+    db.sql("SELECT COUNT(*) FROM visits", epsilon=1.5)
+    text, before = f"SELECT n, m FROM {N} JOIN {M} USING (ward)", entries(db)
+    assert not db.preview(text, epsilon=500).affordable
+    with pytest.raises(BudgetExceeded):
+        db.sql(text, epsilon=500)
+    assert entries(db) == before
+
+
+def test_what_gives_too_much_is_refused_and_its_questions_are_kept(db: Connection) -> None:
+    cross = " CROSS JOIN ".join(f"(VALUES {', '.join(f'({i})' for i in range(80))}) AS v{j}(c{j})" for j in range(3))
+    with pytest.raises((OverLimit, NoAnswer)) as caught:
+        db.sql(f"SELECT n, c0, c1, c2 FROM {N} CROSS JOIN {cross}", epsilon=1)
+    assert "stored" in str(caught.value)
+    assert db.sql(f"SELECT MAX(n) AS most FROM {N}", epsilon=1).repeated
+
+
+def test_a_statement_that_fails_on_released_numbers_keeps_its_questions(db: Connection) -> None:
+    with pytest.raises(NoAnswer, match="free"):
+        db.sql(f"SELECT CAST(ward AS INTEGER) AS w, n FROM {N}", epsilon=1)
+    assert db.sql(f"SELECT MAX(n) AS most FROM {N}", epsilon=1).repeated
+
+
+# ---------------------------------------------------------------- other ways to ask
+
+
+def test_a_database_driver_asks_them_too(db: Connection) -> None:
+    with dbapi.connect(db, epsilon=1, intervals=True) as connection:
+        text = f"SELECT ward, n / SUM(n) OVER () AS share FROM {N} WHERE ward <> ?"
+        cursor = connection.cursor().execute(text, ["east"])
+        assert cursor.description is not None
+        assert [column[0] for column in cursor.description] == ["ward", "share", "share_low", "share_high"]
+        assert cursor.rowcount == 2
