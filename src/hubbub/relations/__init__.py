@@ -10,6 +10,7 @@ from hubbub.relations.column_images import half_away
 from hubbub.relations.column_printer import stored_column
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
+from hubbub.relations.moments import SHORT_UNITS, DateShift, is_short, time_signs
 from hubbub.relations.native_types import form_of, is_kind, kind_of_type, shown_type
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
 from hubbub.relations.person import (
@@ -30,8 +31,10 @@ __all__ = [
     "DOUBLE",
     "INTEGER",
     "MOST_DIGITS",
+    "SHORT_UNITS",
     "TARGETS",
     "CastTarget",
+    "DateShift",
     "Dialect",
     "Expr",
     "TableOwner",
@@ -49,6 +52,7 @@ __all__ = [
     "half_away",
     "is_direct",
     "is_kind",
+    "is_short",
     "kind_of",
     "kind_of_type",
     "limits",
@@ -65,5 +69,6 @@ __all__ = [
     "shown",
     "shown_type",
     "stored_column",
+    "time_signs",
     "works_on_text",
 ]

@@ -11,6 +11,7 @@ from hubbub.relations.casts import CastTarget, whole_bounds
 from hubbub.relations.column_printer import calendar
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.expressions import Expr
+from hubbub.relations.moments import SHORT_UNITS, time_signs
 from hubbub.relations.number_types import DOUBLE
 from hubbub.schema import Kind, Value
 
@@ -139,7 +140,28 @@ class OperationPrinter:
 
     def _date_diff(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         safe = [calendar(part, arg.kind, self.dialect) for arg, part in zip(value.args, parts, strict=True)]
+        if value.param in SHORT_UNITS:
+            safe = [self._moment(arg, part) for arg, part in zip(value.args, parts, strict=True)]
         return self.dialect.date_diff[value.param].format(*parts, c=safe)
+
+    def _moment(self, value: Expr, text: str) -> str:
+        """A date or timestamp inside the calendar, as a timestamp."""
+        safe = calendar(text, value.kind, self.dialect)
+        return safe if value.kind is Kind.TIMESTAMP else self.dialect.casts[Kind.TIMESTAMP].format(safe)
+
+    def _shift(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        """A moment so much later: a short interval leaves the calendar by little, and what does is missing."""
+        shift = value.param
+        words = {"months": shift.months, "days": shift.days, "seconds": shift.seconds}
+        later = self.dialect.operations["shift"].format(self._moment(value.args[0], parts[0]), **words)
+        safe = calendar(later, Kind.TIMESTAMP, self.dialect)
+        return self.dialect.casts[Kind.DATE].format(safe) if shift.as_date else safe
+
+    def _strftime(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        signs = time_signs(value.param) or []
+        words = [self.dialect.time_signs[sign] if sign else self.dialect.time_text.format(text) for sign, text in signs]
+        form = self.literal("".join(words))
+        return self.dialect.operations["strftime"].format(self._moment(value.args[0], parts[0]), form=form)
 
     # ------------------------------------------------------------ casts
 
@@ -190,5 +212,7 @@ _RULES: dict[str, Callable[[OperationPrinter, Expr, list[str], list[str]], str]]
     "extract": OperationPrinter._extract,
     "date_trunc": OperationPrinter._date_trunc,
     "date_diff": OperationPrinter._date_diff,
+    "shift": OperationPrinter._shift,
+    "strftime": OperationPrinter._strftime,
     "cast": OperationPrinter._cast,
 }

@@ -58,6 +58,7 @@ _MADE: dict[str, Callable[[Expr, list[int]], int]] = {
     **dict.fromkeys(("coalesce", "least", "greatest", "cast"), lambda _, widths: max(widths)),
     **dict.fromkeys(("left", "right"), _width_of_left),
     "substring": _width_of_substring,
+    "strftime": lambda value, _: 10 * len(value.param),  # a sign is two letters, and September nine
     "replace": _width_of_replace,
     "case": lambda _, widths: max(*widths[1:-1:2], widths[-1]),
 }

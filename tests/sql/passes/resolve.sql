@@ -342,12 +342,10 @@ SELECT COUNT(*) FROM visits WHERE diagnosis LIKE ward
 -- name: an interval on a column
 SELECT COUNT(*) FROM visits WHERE day + INTERVAL 1 DAY > '2025-01-01'
 -- expected:
--- NotAllowed [P802]: an interval can be added to a literal date alone. At line 1, column 35:
---     SELECT COUNT(*) FROM visits WHERE day + INTERVAL 1 DAY > '2025-01-01'
---                                       ^^^
---   On a column it could leave the calendar, and fail because of one row.
---   Compare the column with a literal date, or use DATE_DIFF.
---   docs: errors/P802
+-- from visits as t0
+-- where gt(shift(t0.day, 1 days), 2025-01-01 00:00:00)
+-- output column_1 = aggregate(count)
+-- rows of one person: 50
 
 -- name: TRIM of other signs
 SELECT COUNT(*) FROM visits WHERE TRIM(LEADING 'x' FROM diagnosis) = 'a'
@@ -1371,3 +1369,260 @@ SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY town ORDER BY age) AS r F
 --   Until noise is added, a row may depend on one person's data alone.
 --   PARTITION BY the person.
 --   docs: errors/P807
+
+-- section: Conditions and expressions
+-- name: a moment so much later
+SELECT COUNT(*) AS n FROM visits WHERE day - INTERVAL '3 months' < '2025-01-01' AND CAST(day AS DATE) + 7 > day
+-- expected:
+-- from visits as t0
+-- where and(lt(shift(t0.day, -3 months), 2025-01-01 00:00:00), gt(shift(cast(t0.day, date), 7 days), t0.day))
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: a difference in hours
+SELECT AVG(DATE_DIFF('hour', day, TIMESTAMP '2025-12-31 12:00:00')) AS hours FROM visits
+-- expected:
+-- from visits as t0
+-- output hours = aggregate(date_diff(t0.day, 2025-12-31 12:00:00, 'hour'), avg)
+-- rows of one person: 50
+
+-- name: a difference beside an interval
+SELECT COUNT(*) AS n FROM visits WHERE TIMESTAMP '2025-12-31 12:00:00' - day > INTERVAL 36 HOUR
+-- expected:
+-- from visits as t0
+-- where gt(date_diff(t0.day, 2025-12-31 12:00:00, 'microsecond'), 129600000000)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: seconds and days of a difference
+SELECT AVG(EXTRACT(EPOCH FROM TIMESTAMP '2025-12-31 12:00:00' - day) / 3600) AS h, MAX(EXTRACT(DAY FROM TIMESTAMP '2025-12-31 12:00:00' - day)) AS d FROM visits
+-- expected:
+-- from visits as t0
+-- output h = aggregate(div(div(date_diff(t0.day, 2025-12-31 12:00:00, 'microsecond'), 1000000), 3600), avg)
+-- output d = aggregate(int_div(date_diff(t0.day, 2025-12-31 12:00:00, 'microsecond'), 86400000000), max)
+-- rows of one person: 50
+
+-- name: a moment as text
+SELECT STRFTIME(day, '%Y-%m') AS month, DAYNAME(day) AS weekday, COUNT(*) AS n FROM visits GROUP BY month, weekday
+-- expected:
+-- from visits as t0
+-- key month = strftime(t0.day, '%Y-%m'): text, 12 values ('2025-01', '2025-02', '2025-03', '2025-04', ...)
+-- key weekday = strftime(t0.day, '%A'): text, 7 values ('Wednesday', 'Thursday', 'Friday', 'Saturday', ...)
+-- output month = key(0)
+-- output weekday = key(1)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: buckets of time
+SELECT TIME_BUCKET(INTERVAL 1 WEEK, day) AS week, COUNT(*) AS n FROM visits GROUP BY week
+-- expected:
+-- from visits as t0
+-- key week = date_trunc(t0.day, 'week'): date, [20087, 20451], 53 values (2024-12-30, 2025-01-06, 2025-01-13, 2025-01-20, ...)
+-- output week = key(0)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: logarithms
+SELECT AVG(LOG10(cost + 1)) AS a, AVG(LOG(2, cost + 1)) AS b FROM visits
+-- expected:
+-- from visits as t0
+-- output a = aggregate(log10(add(t0.cost, 1)), avg)
+-- output b = aggregate(div(log10(add(t0.cost, 1)), log10(2)), avg)
+-- rows of one person: 50
+
+-- name: a difference of moments by itself
+SELECT AVG(TIMESTAMP '2025-12-31 12:00:00' - CAST(day AS TIMESTAMP)) AS a FROM visits
+-- expected:
+-- WrongType [P804]: a difference of moments is an interval. At line 1, column 22:
+--     SELECT AVG(TIMESTAMP '2025-12-31 12:00:00' - CAST(day AS TIMESTAMP)) AS a FROM visits
+--                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   The kinds of values must be clear before data is read.
+--   Write DATE_DIFF('minute', y, x) for x - y.
+--   docs: errors/P804
+
+-- name: hours of a difference
+SELECT AVG(EXTRACT(HOUR FROM TIMESTAMP '2025-12-31 12:00:00' - day)) AS a FROM visits
+-- expected:
+-- NotAllowed [P802]: of a difference, days and seconds can be taken. At line 1, column 40:
+--     SELECT AVG(EXTRACT(HOUR FROM TIMESTAMP '2025-12-31 12:00:00' - day)) AS a FROM visits
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Other parts are what is left of the next larger one, which is rarely meant.
+--   Write DATE_DIFF('hour', y, x) for the hours of x - y.
+--   docs: errors/P802
+
+-- name: an interval of months beside a difference
+SELECT COUNT(*) AS n FROM visits WHERE TIMESTAMP '2025-12-31 12:00:00' - day > INTERVAL 2 MONTH
+-- expected:
+-- NotAllowed [P802]: an interval is compared with a difference of two moments, in days or shorter units. At line 1, column 50:
+--     SELECT COUNT(*) AS n FROM visits WHERE TIMESTAMP '2025-12-31 12:00:00' - day > INTERVAL 2 MONTH
+--                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   A month has 28 to 31 days.
+--   Write x - y > INTERVAL 30 DAY.
+--   docs: errors/P802
+
+-- name: an interval of a thousand years and one
+SELECT COUNT(*) AS n FROM visits WHERE day + INTERVAL 1001 YEAR > '2025-01-01'
+-- expected:
+-- NotAllowed [P802]: this interval cannot be read. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE day + INTERVAL 1001 YEAR > '2025-01-01'
+--                                            ^^^
+--   It is a whole number of one unit, from seconds to years, and at most 1,000 years.
+--   Write INTERVAL 3 MONTH, or INTERVAL '36 hours'.
+--   docs: errors/P802
+
+-- name: an interval that is added to a number
+SELECT COUNT(*) AS n FROM visits WHERE cost + INTERVAL 1 DAY > '2025-01-01'
+-- expected:
+-- WrongType [P804]: an interval is added to a date or timestamp. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE cost + INTERVAL 1 DAY > '2025-01-01'
+--                                            ^^^^
+--   The kinds of values must be clear before data is read.
+--   docs/sql-coverage.md lists what can be written.
+--   docs: errors/P804
+
+-- name: a form of dates that engines read differently
+SELECT COUNT(*) AS n FROM visits WHERE STRFTIME(day, '%c') = 'x'
+-- expected:
+-- NotAllowed [P802]: this form of a date cannot be used. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE STRFTIME(day, '%c') = 'x'
+--                                            ^^^^^^^^^^^^
+--   Signs mean different things in different engines.
+--   Write %Y %y %m %d %j %a %A %b %B %H %M %S, with letters, digits and - / : . , between them.
+--   docs: errors/P802
+
+-- name: buckets of three days
+SELECT TIME_BUCKET(INTERVAL 3 DAY, day) AS b, COUNT(*) AS n FROM visits GROUP BY b
+-- expected:
+-- NotAllowed [P802]: buckets of time are one unit wide. At line 1, column 8:
+--     SELECT TIME_BUCKET(INTERVAL 3 DAY, day) AS b, COUNT(*) AS n FROM visits GROUP BY b
+--            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   The kinds of values must be clear before data is read.
+--   Write TIME_BUCKET(INTERVAL 1 WEEK, x), or DATE_TRUNC('week', x).
+--   docs: errors/P802
+
+-- section: Groups
+-- name: GROUP BY ALL and ORDER BY ALL
+SELECT ward, urgent, COUNT(*) AS n FROM visits GROUP BY ALL ORDER BY ALL DESC
+-- expected:
+-- from visits as t0
+-- key ward = t0.ward: text, 3 values ('north', 'south', 'east')
+-- key urgent = t0.urgent: boolean, 2 values (False, True)
+-- output ward = key(0)
+-- output urgent = key(1)
+-- output n = aggregate(count)
+-- order by key(0) descending
+-- order by key(1) descending
+-- order by aggregate(count) descending
+-- rows of one person: 50
+
+-- name: an approximate count of people is exact before noise
+SELECT ward, APPROX_COUNT_DISTINCT(patient_id) AS people FROM visits GROUP BY ward
+-- expected:
+-- from visits as t0
+-- key ward = t0.ward: text, 3 values ('north', 'south', 'east')
+-- output ward = key(0)
+-- output people = aggregate(t0.patient_id, count distinct)
+-- rows of one person: 50
+
+-- section: Joins and subqueries
+-- name: the first moment of a person
+SELECT AVG(DATE_DIFF('day', first, last)) AS days FROM (SELECT patient_id, MIN(CAST(day AS TIMESTAMP)) AS first, MAX(CAST(day AS TIMESTAMP)) AS last FROM visits GROUP BY patient_id) AS q
+-- expected:
+-- from one row per person as t1
+--   from visits as t0
+--   patient_id = t0.patient_id: integer, the person, step 1
+--   first = aggregate(cast(t0.day, timestamp), min): timestamp
+--   last = aggregate(cast(t0.day, timestamp), max): timestamp
+-- output days = aggregate(date_diff(t1.first, t1.last, 'day'), avg)
+-- rows of one person: 1
+
+-- name: a moment of many people
+SELECT MIN(CAST(day AS TIMESTAMP)) AS first FROM visits
+-- expected:
+-- WrongType [P804]: the first and last moment of many people are told by the day. At line 1, column 17:
+--     SELECT MIN(CAST(day AS TIMESTAMP)) AS first FROM visits
+--                     ^^^
+--   They are quantiles of a curve, which has a step for every day.
+--   Write MIN(CAST(CAST(day) AS DATE)).
+--   docs: errors/P804
+
+-- name: an average of the same person
+SELECT COUNT(*) AS n FROM visits v WHERE cost > (SELECT AVG(w.cost) FROM visits w WHERE w.patient_id = v.patient_id AND w.urgent)
+-- expected:
+-- from visits as t0
+-- left join one row per person as t2 on eq(t2.person_1, t0.patient_id)
+--   from visits as t1
+--   where t1.urgent
+--   person_1 = t1.patient_id: integer, the person, step 1
+--   value_1 = aggregate(t1.cost, avg): number, [0, 5000]
+-- where gt(t0.cost, t2.value_1)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: a count of the same person's other rows
+SELECT AVG((SELECT COUNT(*) FROM drugs d WHERE d.patient_id = p.patient_id)) AS mean FROM patients p
+-- expected:
+-- from patients as t0
+-- left join one row per person as t2 on eq(t2.person_1, t0.patient_id)
+--   from drugs as t1
+--   person_1 = t1.patient_id: integer, the person, step 1
+--   value_1 = aggregate(count): integer, [0, ?], step 1
+-- output mean = aggregate(coalesce(t2.value_1, 0), avg)
+-- rows of one person: 1
+
+-- name: an average of those of the same ward
+SELECT COUNT(*) AS n FROM visits v WHERE cost > (SELECT AVG(w.cost) FROM visits w WHERE w.ward = v.ward)
+-- expected:
+-- MixesPeople [P807]: this subquery adds up over several people, exactly. At line 1, column 57:
+--     SELECT COUNT(*) AS n FROM visits v WHERE cost > (SELECT AVG(w.cost) FROM visits w WHERE w.ward = v.ward)
+--                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Until noise is added, a row may depend on one person's data alone.
+--   Join and group by the declared person, and aggregate over people outside.
+--   docs: errors/P807
+
+-- name: QUALIFY inside a person
+SELECT ward, COUNT(*) AS n FROM (SELECT ward, patient_id FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) = 1) AS q GROUP BY ward
+-- expected:
+-- from rows as t2
+--   from rows as t1
+--     from visits as t0
+--     ward = t0.ward: text, 3 values ('north', 'south', 'east')
+--     patient_id = t0.patient_id: integer, the person, step 1
+--     qualified_1 = window(t0.patient_id, t0.day, row_number by person of t0): integer, [0, ?], step 1
+--   where eq(t1.qualified_1, 1)
+--   ward = t1.ward: text, 3 values ('north', 'south', 'east')
+--   patient_id = t1.patient_id: integer, the person, step 1
+-- key ward = t2.ward: text, 3 values ('north', 'south', 'east')
+-- output ward = key(0)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: QUALIFY by the name of a window
+SELECT COUNT(*) AS n FROM (SELECT *, RANK() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits QUALIFY r <= 2 AND cost > 3) AS q
+-- expected:
+-- UnknownName [P803]: two columns of the subquery have one name. At line 1, column 35:
+--     SELECT COUNT(*) AS n FROM (SELECT *, RANK() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits QUALIFY r <= 2 AND cost > 3) AS q
+--                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   The meaning of every part must be clear before data is read.
+--   Give each its own alias.
+--   docs: errors/P803
+
+-- name: QUALIFY over everybody
+SELECT COUNT(*) AS n FROM (SELECT ward FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY day) = 1) AS q
+-- expected:
+-- MixesPeople [P807]: a window over several people's rows tells them apart. At line 1, column 60:
+--     SELECT COUNT(*) AS n FROM (SELECT ward FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY day) = 1) AS q
+--                                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Until noise is added, a row may depend on one person's data alone.
+--   PARTITION BY the person.
+--   docs: errors/P807
+
+-- name: QUALIFY beside aggregates
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*)) = 1
+-- expected:
+-- NotAllowed [P802]: QUALIFY stands in a SELECT of rows, without DISTINCT and aggregates. At line 1, column 62:
+--     SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*)) = 1
+--                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   It picks rows by a window over them.
+--   SELECT ... FROM (SELECT ... FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) = 1).
+--   docs: errors/P802

@@ -118,14 +118,14 @@ def _noisy_aggregate(node: exp.Expr, grouped: GroupedRows) -> Expr:
 
 
 def _exact_aggregate(node: exp.Expr, grouped: GroupedRows, *, cap: int | None) -> Expr:
-    aggregate = type_aggregate(node, grouped.references, grouped.text)
+    aggregate = type_aggregate(node, grouped.references, grouped.text, exact=True)
     if aggregate.param.function not in _EXACT:
         raise grouped.text.refusal(NotAllowed, node, "per person, COUNT, SUM, AVG, MIN and MAX can be worked out.")
     return replace(aggregate, facts=aggregate_facts(aggregate, cap))
 
 
-def type_aggregate(node: exp.Expr, references: References, text: QueryText) -> Expr:
-    """An aggregate of rows, with its FILTER."""
+def type_aggregate(node: exp.Expr, references: References, text: QueryText, *, exact: bool = False) -> Expr:
+    """An aggregate of rows, with its FILTER; ``exact`` if it is of one person's rows."""
     condition = None
     if isinstance(node, exp.Filter):
         condition = type_condition(node.expression, references, text)
@@ -135,7 +135,7 @@ def type_aggregate(node: exp.Expr, references: References, text: QueryText) -> E
     spec, argument = _read_function(node, text)
     args = [] if argument is None else [type_scalar(argument, references, text)]
     if args:
-        _check_argument(node, spec.function, args[0], text)
+        _check_argument(node, spec.function, args[0], text, exact=exact)
     facts = _aggregate_facts(spec.function, args)
     if condition is None:
         return Expr("aggregate", tuple(args), spec, facts)
@@ -170,10 +170,20 @@ def _read_function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Exp
     return Aggregated(function, distinct, quantile), None if star else argument
 
 
-def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryText) -> None:
+def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryText, *, exact: bool) -> None:
     if argument.op == "literal" and argument.param is None:
         raise text.refusal(WrongType, node, "NULL has nothing to add up.")
     any_kind = function == "count" or (argument.kind is Kind.DATE and function in ("min", "max"))
+    if argument.kind is Kind.TIMESTAMP and function in ("min", "max"):
+        if exact:
+            return
+        raise text.refusal(
+            WrongType,
+            node,
+            "the first and last moment of many people are told by the day.",
+            "They are quantiles of a curve, which has a step for every day.",
+            f"Write {function.upper()}(CAST({readable(argument) if argument.op == 'column' else 'x'} AS DATE)).",
+        )
     if not any_kind and not argument.kind.is_number:
         raise _refuse_text(node, argument, text)
 

@@ -11,7 +11,7 @@ import re
 from sqlglot import exp
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.syntax.functions import FUNCTIONS
+from hubbub.sql.compiler.syntax.functions import FUNCTIONS, NOW
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import NotAllowed, QueryError
 
@@ -21,17 +21,33 @@ _STRUCTURE = frozenset(
         *("CTE", "With", "Union", "Alias", "TableAlias", "Table", "Column", "Identifier", "Star", "Paren", "Tuple"),
         *("Literal", "Boolean", "Null", "Is", "In", "Between", "Case", "If", "Cast", "TryCast", "DataType"),
         *("DataTypeParam", "Interval", "Var", "Filter", "Window", "Exists", "Distinct"),
-        *("Rollup", "GroupingSets", "Cube", "WithinGroup"),
+        *("Rollup", "GroupingSets", "Cube", "WithinGroup", "Qualify"),
     )
 )
 _AGGREGATES = frozenset(
-    ("Count", "Sum", "Avg", "Min", "Max", "Variance", "VariancePop", "Stddev", "StddevPop", "StddevSamp", "Median")
+    (
+        *(
+            "Count",
+            "Sum",
+            "Avg",
+            "Min",
+            "Max",
+            "Variance",
+            "VariancePop",
+            "Stddev",
+            "StddevPop",
+            "StddevSamp",
+            "Median",
+        ),
+        "ApproxDistinct",
+    )
 )
 _QUANTILES = frozenset(("Quantile", "PercentileCont", "PercentileDisc", "ApproxQuantile"))
 _WINDOWS = frozenset(("RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue"))
+_TODAY = frozenset(("CurrentDate", "CurrentTimestamp", "Localtimestamp"))
 _SCALARS = frozenset(name for name in FUNCTIONS if name[0].isupper())
-_CALLED = frozenset(name for name in FUNCTIONS if name[0].islower())
-ALLOWED = _STRUCTURE | _AGGREGATES | _QUANTILES | _WINDOWS | _SCALARS
+_CALLED = frozenset(name for name in FUNCTIONS if name[0].islower()) | NOW
+ALLOWED = _STRUCTURE | _AGGREGATES | _QUANTILES | _WINDOWS | _SCALARS | _TODAY
 
 _REASONS = {
     "Command": ("this command", "Only SELECT reads data here; commands of the engine are never passed on."),
@@ -59,7 +75,6 @@ _REASONS = {
     "LastValue": ("LAST_VALUE", "Its window ends at the rows that stand beside this one, whatever their order."),
     "Placeholder": ("a parameter", "The text is planned as it stands."),
     "Parameter": ("a parameter", "The text is planned as it stands."),
-    "Qualify": ("QUALIFY", "Filter the window's result in an outer query instead."),
 }
 _NEAREST = {
     "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
@@ -70,7 +85,6 @@ _NEAREST = {
     "RegexpReplace": "Use REPLACE or a CASE with LIKE.",
     "ArrayAgg": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
     "GroupConcat": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
-    "Qualify": "SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER (PARTITION BY person ...) AS r FROM ...) WHERE r = 1.",
 }
 
 
@@ -134,14 +148,15 @@ def _known_parts(node: exp.Expr) -> set[str]:
 _FLAGS = ("ignore_nulls", "safe", "coalesce", "date_part_boundary")  # set by the parser, for this dialect, always
 _PARTS: dict[str, set[str]] = {
     "Select": {"with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
-    | {"distinct"},
+    | {"distinct", "qualify"},
     "Union": {"this", "expression", "distinct", "with_", "order", "limit", "offset"},
     "From": {"this"},
     "Table": {"this", "alias", "db"},
     "Join": {"this", "on", "side", "kind", "using"},
     "Where": {"this"},
     "Having": {"this"},
-    "Group": {"expressions"},
+    "Group": {"expressions", "all"},
+    "Qualify": {"this"},
     "Order": {"expressions"},
     "Ordered": {"this", "desc", "nulls_first"},
     "Limit": {"expression"},

@@ -13,12 +13,23 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from hubbub.relations import MOST_DIGITS, TARGETS, CastTarget, Expr, build, can_cast, check_made, limits, literal
+from hubbub.relations import (
+    MOST_DIGITS,
+    TARGETS,
+    CastTarget,
+    Expr,
+    build,
+    can_cast,
+    check_made,
+    limits,
+    literal,
+    time_signs,
+)
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.syntax.functions import (
+    DIFFERENCES,
     SAME_PART,
     TIME_PARTS,
-    TIME_UNITS,
     TRUNCATIONS,
     ScalarFunction,
     find_function,
@@ -28,13 +39,13 @@ from hubbub.sql.compiler.syntax.literals import (
     check_length,
     has_exponent,
     refuse_kind,
-    shift_date,
     type_date,
     type_literal,
     whole_number,
 )
 from hubbub.sql.compiler.syntax.scopes import NoColumn, refuse_column
 from hubbub.sql.compiler.syntax.source_text import COVERAGE, UNCLEAR, QueryText
+from hubbub.sql.compiler.syntax.type_moments import type_difference, type_moment
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 _WORDS = {"n": "a number", "t": "a text", "d": "a date or timestamp", "b": "a condition"}
@@ -125,14 +136,15 @@ class _Scalars:
             raise refuse_kind(
                 self.text, WrongType, node, f"it is {function.about}.", "Another number of arguments came."
             )
-        value = self._call(node, function, parts)
+        moment = type_moment(node, self.build, self.text)
+        value = self._call(node, function, parts) if moment is None else moment
         return build("not", [value]) if node.args.get("negate") else value
 
     # ------------------------------------------------------------ functions
 
     def _call(self, node: exp.Expr, function: ScalarFunction, parts: Sequence[exp.Expr]) -> Expr:
-        if (folded := self._dates(node, function.op, parts)) is not None:
-            return folded
+        if function.op in ("add", "sub"):
+            return self._sum(node, function.op, parts)
         kinds = function.kinds * len(parts) if len(function.kinds) == 1 else function.kinds
         args: list[Expr] = []
         params: list[Value] = []
@@ -148,11 +160,21 @@ class _Scalars:
             args = [*args[:fixed], *bring_alike(node, args[fixed:], self.text)]
         return self._finish(node, function, args, params)
 
+    def _sum(self, node: exp.Expr, op: str, parts: Sequence[exp.Expr]) -> Expr:
+        """x + y and x - y: of numbers, or of moments."""
+        values = [self.build(part) for part in parts]
+        moment = type_difference(node, op, values, self.text)
+        if moment is not None:
+            return moment
+        return build(op, [self._fits(part, value, "n") for part, value in zip(parts, values, strict=True)])
+
     def _finish(self, node: exp.Expr, function: ScalarFunction, args: list[Expr], params: list[Value]) -> Expr:
         op, _, part = function.op.partition(":")
         composed = _MADE_OF.get(op)
         if composed is not None:
             return composed(args)
+        if op == "strftime":
+            return self._strftime(node, args, part or str(params[0]))
         if op == "date_part":
             return build("extract", args, self._part(node, str(params[0])))
         if op == "round":
@@ -178,8 +200,23 @@ class _Scalars:
         check_made(value)
         return value
 
+    def _strftime(self, node: exp.Expr, args: list[Expr], form: str) -> Expr:
+        if time_signs(form) is None:
+            raise refuse_kind(
+                self.text,
+                NotAllowed,
+                node,
+                "this form of a date cannot be used.",
+                "Signs mean different things in different engines.",
+                "Write %Y %y %m %d %j %a %A %b %B %H %M %S, with letters, digits and - / : . , between them.",
+            )
+        return build("strftime", args, form)
+
     def _of_kind(self, node: exp.Expr, kind: str) -> Expr:
-        value = self.build(node)
+        return self._fits(node, self.build(node), kind)
+
+    def _fits(self, node: exp.Expr, value: Expr, kind: str) -> Expr:
+        """The value, if it is of the kind."""
         if kind == "d" and value.op == "literal" and isinstance(value.param, str):
             value = type_date(node, value.param, self.text)
         fits = {
@@ -195,7 +232,7 @@ class _Scalars:
             )
         return value
 
-    # ------------------------------------------------------------ constants and dates
+    # ------------------------------------------------------------ constants
 
     def _constant(self, node: exp.Expr, kind: str) -> Value:
         value = self.build(node)
@@ -221,7 +258,8 @@ class _Scalars:
         name = str(node.this if isinstance(node, exp.Var | exp.Literal) else node).lower()
         if op == "extract":
             return self._part(node, name)
-        allowed = TIME_UNITS if op == "date_diff" else TRUNCATIONS
+        allowed = DIFFERENCES if op == "date_diff" else TRUNCATIONS
+        name = name.removesuffix("s") if name.removesuffix("s") in allowed else name
         if name not in allowed:
             raise refuse_kind(
                 self.text,
@@ -243,36 +281,6 @@ class _Scalars:
                 fix=_use_one_of(TIME_PARTS),
             )
         return part
-
-    def _dates(self, node: exp.Expr, op: str, parts: Sequence[exp.Expr]) -> Expr | None:
-        """DATE '...' + INTERVAL ... is worked out here; on columns it could leave the calendar and fail."""
-        if op not in ("add", "sub") or len(parts) != 2:
-            return None
-        if not isinstance(parts[1], exp.Interval):
-            left = self.build(parts[0]) if isinstance(parts[0], exp.Column) else None
-            if left is not None and left.kind is Kind.DATE and op == "sub":
-                args = bring_alike(node, [left, self.build(parts[1])], self.text)
-                if args[0].kind is not Kind.DATE:
-                    raise refuse_kind(
-                        self.text,
-                        WrongType,
-                        node,
-                        "a date less a timestamp is an interval.",
-                        fix="Write DATE_DIFF('day', x, y).",
-                    )
-                return build("date_diff", [args[1], args[0]], "day")
-            return None
-        start = self.build(parts[0])
-        if start.op != "literal" or not isinstance(start.param, date):
-            raise refuse_kind(
-                self.text,
-                NotAllowed,
-                node,
-                "an interval can be added to a literal date alone.",
-                "On a column it could leave the calendar, and fail because of one row.",
-                "Compare the column with a literal date, or use DATE_DIFF.",
-            )
-        return literal(shift_date(start.param, parts[1], -1 if op == "sub" else 1, self.text))
 
     # ------------------------------------------------------------ nodes of their own shape
 
@@ -370,6 +378,13 @@ class _Scalars:
 _MADE_OF: dict[str, Callable[[list[Expr]], Expr]] = {  # operations that are made of others
     "clip": lambda args: build(
         "case", [build("isnull", args[:1]), literal(None), build("least", [build("greatest", args[:2]), args[2]])]
+    ),
+    "log": lambda args: (
+        build("log10", args)
+        if len(args) == 1
+        else build("log10", args[1:])
+        if args[0].param == 10
+        else build("div", [build("log10", args[1:]), build("log10", args[:1])])
     ),
     "if": lambda args: build("case", args if len(args) == 3 else [*args, literal(None)]),
 }
