@@ -186,6 +186,8 @@ class Writer:
             f"REPLACE({one}, 'b', 'cc')",
             f"COALESCE({one}, 'none')",
             f"NULLIF({one}, 'Ab')",
+            f"REGEXP_EXTRACT({one}, '{self.pick(*REGULAR)}')",
+            f"REGEXP_EXTRACT({one}, '([a-z])(.|b)?', {self.pick('0', '1', '2')})",
             f"CASE WHEN {self.condition(left - 1)} THEN {one} ELSE 'x' END",
             f"CAST({self.whole(left - 1)} AS VARCHAR)",
             f"CAST({self.pick('v.day', 'v.ok', 'v.ts', 'v.k')} AS VARCHAR)",
@@ -229,6 +231,8 @@ class Writer:
             f"({one} IS {self.pick('TRUE', 'FALSE', 'NOT TRUE', 'NULL')})",
             f"({self.number(left - 1)} IS NOT DISTINCT FROM {self.number(left - 1)})",
             f"({self.text(left - 1)} {self.pick('LIKE', 'NOT LIKE', 'ILIKE')} {self.pattern()})",
+            f"{self.pick('REGEXP_MATCHES', 'REGEXP_FULL_MATCH')}({self.text(left - 1)}, '{self.pick(*REGULAR)}')",
+            f"({self.text(left - 1)} SIMILAR TO '{self.pick(*REGULAR)}')",
             f"{self.pick('STARTS_WITH', 'CONTAINS')}({self.text(left - 1)}, {self.pick(repr('a'), repr('b'))})",
             f"CASE WHEN {one} THEN {self.condition(left - 1)} ELSE {self.condition(left - 1)} END",
             f"(v.ts - {self.moment()} {sign} INTERVAL {self.pick('5 DAY', '36 HOUR', '10 MINUTE')})",
@@ -253,6 +257,8 @@ class Writer:
             f"{negated}EXISTS (SELECT i.n FROM items i WHERE i.vid = v.vid AND i.n = {self.pick('2', '9')})",
         )
 
+
+REGULAR = ("a", "^a", "b$", "[a-c]+.", "(a|bc){1,2}", "[^a]", "^.?b*$", "\\\\d+|A", "\\\\w\\\\s", "x|", "(?:a)+?")
 
 _FROM = (
     "visits v",
@@ -338,6 +344,7 @@ def _aggregate(random: Random, writer: Writer) -> str:
             "COUNT(*)",
             f"COUNT({writer.number(1)})",
             f"COUNT({writer.text(1)})",
+            f"COUNT(DISTINCT ({writer.whole(1)}, v.{random.choice(('pid', 'txt', 'ward', 'cost', 'day', 'ts', 'ok'))}))",
             f"COUNT(DISTINCT {random.choice(('v.k', 'v.pid', 'v.txt', 'v.price', writer.whole(1)))})",
             f"SUM({random.choice(_SUMMED)})",
             f"SUM(CASE WHEN {writer.condition(1)} THEN {random.choice(_SUMMED)} ELSE 0 END)",

@@ -16,7 +16,7 @@ TOTAL = {
     *("Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Coalesce", "Nullif", "Case", "If", "Lower", "Upper"),
     *("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Is", "NullSafeEQ", "NullSafeNEQ", "In", "Between", "And", "Or", "Not"),
     *("Like", "ILike", "Trim", "Length", "Substring", "Left", "Right", "Concat", "DPipe", "Replace", "StartsWith"),
-    *("StrPosition", "Contains", "Exists", "hash", "signbit", "strlen"),
+    *("StrPosition", "Contains", "RegexpLike", "RegexpExtract", "Exists", "hash", "signbit", "strlen"),
     *("Sum", "Count", "Max", "Min", "RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue", "LastValue"),
 }
 # Total on what their templates hold them to: roots and logarithms of positive numbers, dates inside the calendar.

@@ -95,7 +95,12 @@ NUMBERS = [
     ),
     *("SUM(CLIP(FLOOR({c}) + CEIL({c}) + TRUNC({c}), 0, 1))", "SUM(SIGN({c}))"),
     *("SUM(CLIP(CAST({c} AS INTEGER), 0, 9))", "COUNT(CAST({c} AS BOOLEAN))", "MEDIAN(CLIP({c}, 0, 5))"),
-    *("COUNT(*) FILTER (WHERE {c} > 1.5 OR NULLIF({c}, 0) IN (1, 2.5))", "VAR_POP(CLIP({c}, 0, 5))"),
+    *(
+        "COUNT(*) FILTER (WHERE {c} > 1.5 OR NULLIF({c}, 0) IN (1, 2.5))",
+        "VAR_POP(CLIP({c}, 0, 5))",
+        "COUNT(DISTINCT ({c}, p))",
+    ),
+    *("CORR({c}, p)", "REGR_SLOPE(CLIP({c}, 0, 5), {c}) FILTER (WHERE p > 1)", "COUNT(DISTINCT p, {c})"),
     *("SUM(CLIP(COALESCE(LEAST({c}, 3), GREATEST({c}, 1)), 0, 9))", "SUM(CLIP(CAST({c} AS DOUBLE), -9, 9))"),
 ]
 TEXTS = [
@@ -107,7 +112,11 @@ TEXTS = [
         "COUNT(*) FILTER (WHERE {c} LIKE '%_' OR {c} ILIKE 'A%' OR {c} < 'b')",
         "COUNT(*) FILTER (WHERE {c} IN ('a', ''))",
     ),
-    *("COUNT(*) FILTER (WHERE STARTS_WITH({c}, 'a') OR CONTAINS({c}, 'b'))",),
+    *("COUNT(*) FILTER (WHERE STARTS_WITH({c}, 'a') OR CONTAINS({c}, 'b'))", "COUNT(DISTINCT ({c}, p))"),
+    *(
+        "COUNT(*) FILTER (WHERE REGEXP_MATCHES({c}, '^(a|\\w+.[^a-c]){{2,20}}$'))",
+        "COUNT(REGEXP_EXTRACT({c}, '(.)b*', 1))",
+    ),
 ]
 MOMENTS = [
     *(
@@ -116,6 +125,7 @@ MOMENTS = [
         "SUM(EXTRACT(dow FROM {c}))",
         "COUNT(CAST({c} AS VARCHAR))",
     ),
+    *("COUNT(DISTINCT ({c}, p))",),
     *("COUNT({c} + INTERVAL 40 DAY)", "COUNT({c} - INTERVAL '3 months')", "COUNT({c} + INTERVAL '1000 years')"),
     *("COUNT(LAST_DAY({c}))", "COUNT(CAST({c} AS DATE) + 1)", "COUNT(STRFTIME({c}, '%Y-%m-%d %H %j %A %B'))"),
     *("SUM(CLIP(EPOCH({c}), 0, 9))", "COUNT(*) FILTER (WHERE {c} - TIMESTAMP '2020-01-01 00:00:00' > INTERVAL 3 DAY)"),

@@ -13,6 +13,7 @@ from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, lite
 from hubbub.relations.moments import SHORT_UNITS, DateShift, is_short, time_signs
 from hubbub.relations.native_types import form_of, is_kind, kind_of_type, shown_type
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
+from hubbub.relations.patterns import BadPattern, read_pattern
 from hubbub.relations.person import (
     TableOwner,
     check_ids,
@@ -33,6 +34,7 @@ __all__ = [
     "MOST_DIGITS",
     "SHORT_UNITS",
     "TARGETS",
+    "BadPattern",
     "CastTarget",
     "DateShift",
     "Dialect",
@@ -63,6 +65,7 @@ __all__ = [
     "place_of",
     "print_expression",
     "print_relation",
+    "read_pattern",
     "readable",
     "renamed",
     "shifted",

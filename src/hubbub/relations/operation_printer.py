@@ -14,6 +14,7 @@ from hubbub.relations.expressions import Expr
 from hubbub.relations.moments import SHORT_UNITS, time_signs
 from hubbub.relations.number_types import DOUBLE
 from hubbub.schema import Kind, Value
+from hubbub.terms import NotAllowed
 
 _DOUBLES = {
     *("add", "sub", "mul", "div", "int_div", "mod", "neg", "abs", "sign", "floor", "ceil", "trunc", "round"),
@@ -71,6 +72,12 @@ class OperationPrinter:
     def _filled(self, op: str, parts: Sequence[str], numbers: Sequence[str], param: object = None) -> str:
         fixed = param if isinstance(param, tuple) else () if param is None else (param,)
         literals = [self.literal(each) for each in fixed]
+        if op not in self.dialect.operations:
+            raise NotAllowed(
+                f"{op.replace('_', ' ')} cannot be worked out on {self.dialect.name}.",
+                why="The engine means something else by it than the others do.",
+                fix="Use LEFT, SUBSTRING, or CASE with LIKE.",
+            )
         return self.dialect.operations[op].format(*parts, n=numbers, p=literals, all=", ".join(parts))
 
     def _nearest(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
@@ -163,6 +170,21 @@ class OperationPrinter:
         form = self.literal("".join(words))
         return self.dialect.operations["strftime"].format(self._moment(value.args[0], parts[0]), form=form)
 
+    def _spelled(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        """Several values as one text: of each its length and itself, so that no two lists look alike."""
+        texts = []
+        for arg, part, number in zip(value.args, parts, numbers, strict=True):
+            moment = arg.kind in (Kind.DATE, Kind.TIMESTAMP)
+            plain = calendar(part, arg.kind, self.dialect) if moment else part
+            if arg.kind is Kind.NUMBER:
+                plain = f"({number} + 0.0)"  # 0 and -0 are one number
+            elif arg.kind is Kind.INTEGER and arg.op not in ("column", "literal"):
+                plain = self.dialect.casts[Kind.INTEGER].format(part)
+            text = self.dialect.casts[Kind.TEXT].format(plain)
+            size = self.dialect.casts[Kind.TEXT].format(f"length({text})")
+            texts.append(f"coalesce({size} || ':' || {text}, '-')")
+        return f"({' || '.join(texts)})"
+
     # ------------------------------------------------------------ casts
 
     def _cast(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
@@ -215,4 +237,5 @@ _RULES: dict[str, Callable[[OperationPrinter, Expr, list[str], list[str]], str]]
     "shift": OperationPrinter._shift,
     "strftime": OperationPrinter._strftime,
     "cast": OperationPrinter._cast,
+    "spelled": OperationPrinter._spelled,
 }

@@ -452,11 +452,11 @@ _RULES: dict[str, Callable[[Sequence[Expr], object], ValueFacts]] = {
     **dict.fromkeys(
         ("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "isnull", "same", "in", "like", "ilike"), _boolean
     ),
-    **dict.fromkeys(("contains", "starts_with", "exists", "not_null", "present"), _boolean),
+    **dict.fromkeys(("contains", "starts_with", "matches", "exists", "not_null", "present"), _boolean),
     "lower": _text_of(str.lower),
     "upper": _text_of(str.upper),
     "trim": _text_of(lambda text: text.strip(" ")),
-    **dict.fromkeys(("substring", "left", "right", "concat", "pipe", "replace"), _text),
+    **dict.fromkeys(("substring", "left", "right", "concat", "pipe", "replace", "match_part", "spelled"), _text),
     "length": _length,
     "extract": _extract,
     "date_trunc": _date_trunc,

@@ -62,7 +62,7 @@ OPERATIONS = _operation_tags(
     "add sub mul div int_div mod neg abs sign floor ceil trunc round sqrt ln log10 exp power "
     "least greatest coalesce nullif case eq ne lt le gt ge same in and or not isnull not_null present "
     "like ilike contains starts_with lower upper trim length substring left right concat pipe replace "
-    "extract date_trunc date_diff cast shift strftime"
+    "extract date_trunc date_diff cast shift strftime matches match_part spelled"
 )
 _PER_PERSON = _operation_tags("count sum avg min max")
 _WINDOWS = _operation_tags("row_number rank dense_rank lag lead first_value count sum avg min max")

@@ -103,4 +103,6 @@ SELECT WEEKOFYEAR(signed_up_at) AS week, COUNT(*) AS users FROM users WHERE sign
 -- quarters of an hour
 SELECT TIME_BUCKET(INTERVAL 1 WEEK, occurred_at) AS bucket, COUNT(*) AS n FROM events GROUP BY bucket;
 -- top spenders
+-- refused: A group is told only if many people share it.
+-- rewrite: SELECT AVG(spent) AS mean, QUANTILE_CONT(spent, 0.99) AS top FROM (SELECT user_id, SUM(value) AS spent FROM events WHERE event = 'purchase' GROUP BY user_id)
 SELECT user_id, SUM(value) AS spent FROM events WHERE event = 'purchase' GROUP BY user_id ORDER BY spent DESC LIMIT 10;

@@ -83,10 +83,14 @@ SELECT CASE WHEN days <= 30 THEN 'active' WHEN days <= 90 THEN 'cooling' ELSE 'l
 FROM (SELECT customer_id, DATE_DIFF('day', MAX(ordered_at), TIMESTAMP '2025-12-31 00:00:00') AS days FROM orders GROUP BY customer_id)
 GROUP BY recency;
 -- spend quartiles
+-- refused: Which part a person falls into depends on everybody else.
+-- rewrite: SELECT CASE WHEN total < 50 THEN 1 WHEN total < 150 THEN 2 WHEN total < 400 THEN 3 ELSE 4 END AS quartile, AVG(total) AS mean FROM (SELECT customer_id, SUM(amount) AS total FROM orders GROUP BY customer_id) GROUP BY quartile
 SELECT quartile, AVG(total) AS mean FROM (
   SELECT total, NTILE(4) OVER (ORDER BY total) AS quartile FROM (SELECT customer_id, SUM(amount) AS total FROM orders GROUP BY customer_id))
 GROUP BY quartile;
 -- favourite channel
+-- refused: The most frequent value of a few people would be told whoever they are.
+-- rewrite: SELECT channel, COUNT(*) AS n FROM orders GROUP BY channel ORDER BY n DESC LIMIT 1
 SELECT MODE(channel) AS favourite FROM orders;
 -- products bought together
 SELECT a.product_id AS one, b.product_id AS other, COUNT(*) AS n

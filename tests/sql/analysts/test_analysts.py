@@ -76,11 +76,12 @@ def test_there_are_a_hundred_questions_and_no_two_are_alike() -> None:
     assert {question.dataset for question in ASKED} == set(DATASETS)
 
 
-def test_at_least_ninety_are_answered_or_wait_for_what_is_being_built(connections: dict[str, Connection]) -> None:
-    refused = {q.title: refusal(connections, q.dataset, q.sql) for q in ASKED if not q.waits_for}
-    missing = {title: error for title, error in refused.items() if error is not None}
+def test_at_least_ninety_are_answered_and_each_other_one_is_listed(connections: dict[str, Connection]) -> None:
+    errors = {question.title: refusal(connections, question.dataset, question.sql) for question in ASKED}
+    missing = {title: error for title, error in errors.items() if error is not None}
     assert len(ASKED) - len(missing) >= ENOUGH, missing
-    assert set(missing) == {question.title for question in ASKED if question.refused}, missing
+    waiting = {question.title for question in ASKED if question.waits_for}
+    assert set(missing) - waiting == {question.title for question in ASKED if question.refused}, missing
 
 
 @pytest.mark.parametrize("question", [q for q in ASKED if q.refused], ids=lambda q: q.title)
@@ -90,3 +91,14 @@ def test_a_refused_question_says_why_and_its_rewrite_is_answered(
     error = refusal(connections, question.dataset, question.sql)
     assert error is not None and question.refused in str(error)
     assert question.rewrite and refusal(connections, question.dataset, question.rewrite) is None
+
+
+def test_a_rewrite_that_a_refusal_prints_is_answered_as_it_stands(connections: dict[str, Connection]) -> None:
+    errors = [(question, refusal(connections, question.dataset, question.sql)) for question in LISTED]
+    whole = [
+        (q.dataset, e.fix)
+        for q, e in errors
+        if e is not None and e.fix.startswith("SELECT ") and " FROM t" not in e.fix
+    ]
+    assert whole
+    assert [text for dataset, text in whole if refusal(connections, dataset, text) is not None] == []

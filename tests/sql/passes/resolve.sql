@@ -132,12 +132,9 @@ SELECT SUM(DISTINCT cost) FROM visits
 -- name: COUNT(DISTINCT a, b)
 SELECT COUNT(DISTINCT (ward, diagnosis)) FROM visits
 -- expected:
--- NotAllowed [P802]: this cannot stand here. At line 1, column 24:
---     SELECT COUNT(DISTINCT (ward, diagnosis)) FROM visits
---                            ^^^^^^^^^^^^^^^
---   It is no value of one row.
---   docs/sql-coverage.md lists what can be written.
---   docs: errors/P802
+-- from visits as t0
+-- output column_1 = aggregate(spelled(t0.ward, t0.diagnosis), count distinct)
+-- rows of one person: 50
 
 -- name: SUM of a text
 SELECT SUM(diagnosis) FROM visits
@@ -1543,7 +1540,7 @@ SELECT MIN(CAST(day AS TIMESTAMP)) AS first FROM visits
 --     SELECT MIN(CAST(day AS TIMESTAMP)) AS first FROM visits
 --                     ^^^
 --   They are quantiles of a curve, which has a step for every day.
---   Write MIN(CAST(CAST(day) AS DATE)).
+--   Write MIN(CAST(x AS DATE)).
 --   docs: errors/P804
 
 -- name: an average of the same person
@@ -1600,12 +1597,32 @@ SELECT ward, COUNT(*) AS n FROM (SELECT ward, patient_id FROM visits QUALIFY ROW
 -- name: QUALIFY by the name of a window
 SELECT COUNT(*) AS n FROM (SELECT *, RANK() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits QUALIFY r <= 2 AND cost > 3) AS q
 -- expected:
--- UnknownName [P803]: two columns of the subquery have one name. At line 1, column 35:
---     SELECT COUNT(*) AS n FROM (SELECT *, RANK() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits QUALIFY r <= 2 AND cost > 3) AS q
---                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   The meaning of every part must be clear before data is read.
---   Give each its own alias.
---   docs: errors/P803
+-- from rows as t2
+--   from rows as t1
+--     from visits as t0
+--     visit_id = t0.visit_id: integer, step 1
+--     patient_id = t0.patient_id: integer, the person, step 1
+--     ward = t0.ward: text, 3 values ('north', 'south', 'east')
+--     cost = t0.cost: number, [0, 5000], step 0.01
+--     day = t0.day: date, [20089, 20453]
+--     diagnosis = t0.diagnosis: text
+--     weight = t0.weight: number
+--     urgent = t0.urgent: boolean, 2 values (False, True)
+--     r = window(t0.patient_id, t0.day, rank by person of t0): integer, [0, ?], step 1
+--     qualified_1 = t0.cost: number, [0, 5000], step 0.01
+--   where and(le(t1.r, 2), gt(t1.qualified_1, 3))
+--   visit_id = t1.visit_id: integer, step 1
+--   patient_id = t1.patient_id: integer, the person, step 1
+--   ward = t1.ward: text, 3 values ('north', 'south', 'east')
+--   cost = t1.cost: number, [0, 5000], step 0.01
+--   day = t1.day: date, [20089, 20453]
+--   diagnosis = t1.diagnosis: text
+--   weight = t1.weight: number
+--   urgent = t1.urgent: boolean, 2 values (False, True)
+--   r = t1.r: integer, [0, ?], step 1
+--   qualified_1 = t1.qualified_1: number, [0, 5000], step 0.01
+-- output n = aggregate(count)
+-- rows of one person: 50
 
 -- name: QUALIFY over everybody
 SELECT COUNT(*) AS n FROM (SELECT ward FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY day) = 1) AS q
@@ -1626,3 +1643,117 @@ SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (
 --   It picks rows by a window over them.
 --   SELECT ... FROM (SELECT ... FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) = 1).
 --   docs: errors/P802
+
+-- section: Conditions and expressions
+-- name: a regular expression
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '^f\w{2,5}(u|x)$') AND diagnosis SIMILAR TO '[a-z]+'
+-- expected:
+-- from visits as t0
+-- where and(matches(t0.diagnosis, '^f[0-9A-Za-z_]{2,5}(u|x)$', 10), matches(t0.diagnosis, '^(?:[a-z]+)$', 4))
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: a part of a text
+SELECT REGEXP_EXTRACT(diagnosis, '^([a-z]+)-', 1) AS part, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY part
+-- expected:
+-- from visits as t0
+-- key part = match_part(t0.diagnosis, '^([a-z]+)-', 1, 4): text
+-- output part = key(0)
+-- output n = aggregate(t0.patient_id, count distinct)
+-- rows of one person: 50
+
+-- name: a regular expression that refers back
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '(a+)\1')
+-- expected:
+-- NotAllowed [P802]: this regular expression cannot be used: \1 is none of \d \w \s \D \W \S \t \n and escaped signs. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '(a+)\1')
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Only what takes one step for each character is let through, and what all engines read alike.
+--   Use signs, [a-z], \d \w \s . ^ $ | ( ) * + ? {2,5}, or LIKE.
+--   docs: errors/P802
+
+-- name: a regular expression that looks ahead
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, 'a(?=b)')
+-- expected:
+-- NotAllowed [P802]: this regular expression cannot be used: it looks ahead or back, names a group or sets a flag. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, 'a(?=b)')
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Only what takes one step for each character is let through, and what all engines read alike.
+--   Use signs, [a-z], \d \w \s . ^ $ | ( ) * + ? {2,5}, or LIKE.
+--   docs: errors/P802
+
+-- name: a regular expression from a column
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, ward)
+-- expected:
+-- NotAllowed [P802]: a literal is needed here. At line 1, column 66:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, ward)
+--                                                                      ^^^^
+--   What a row contains may not steer how long it takes.
+--   docs/sql-coverage.md lists what can be written.
+--   docs: errors/P802
+
+-- name: a regular expression that grows
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '((a{100}){100}){100}')
+-- expected:
+-- NotAllowed [P802]: this regular expression cannot be used: it has 1,000,000 parts once its repetitions are written out, and 400 are the most. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '((a{100}){100}){100}')
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Only what takes one step for each character is let through, and what all engines read alike.
+--   Use signs, [a-z], \d \w \s . ^ $ | ( ) * + ? {2,5}, or LIKE.
+--   docs: errors/P802
+
+-- name: a group that the pattern has not
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_EXTRACT(diagnosis, '(a)', 2) = 'a'
+-- expected:
+-- WrongType [P804]: the pattern has 1 groups. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_EXTRACT(diagnosis, '(a)', 2) = 'a'
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   The kinds of values must be clear before data is read.
+--   docs/sql-coverage.md lists what can be written.
+--   docs: errors/P804
+
+-- section: Aggregates
+-- name: distinct pairs
+SELECT COUNT(DISTINCT (ward, diagnosis)) AS n, COUNT(DISTINCT ward, cost) AS m FROM visits
+-- expected:
+-- from visits as t0
+-- output n = aggregate(spelled(t0.ward, t0.diagnosis), count distinct)
+-- output m = aggregate(case(and(not_null(t0.ward), not_null(t0.cost)), spelled(t0.ward, t0.cost), None), count distinct)
+-- rows of one person: 50
+
+-- name: MODE
+SELECT MODE(ward) AS favourite FROM visits
+-- expected:
+-- NotAllowed [P802]: MODE cannot be answered privately. At line 1, column 8:
+--     SELECT MODE(ward) AS favourite FROM visits
+--            ^^^^^^^^^
+--   The most frequent value of a few people would be told whoever they are.
+--   SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 1
+--   docs: errors/P802
+
+-- name: NTILE
+SELECT AVG(part) AS a FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS part FROM visits) AS q
+-- expected:
+-- NotAllowed [P802]: NTILE cannot be answered privately. At line 1, column 36:
+--     SELECT AVG(part) AS a FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS part FROM visits) AS q
+--                                        ^^^^^^^
+--   Which part a person falls into depends on everybody else.
+--   Ask for the thresholds first (QUANTILE_CONT(x, 0.25), ...), and write the released numbers into a CASE.
+--   docs: errors/P802
+
+-- section: Joins and subqueries
+-- name: rows of one parent
+SELECT COUNT(*) AS n FROM stays a JOIN stays b ON a.visit_id = b.visit_id AND a.nights < b.nights
+-- expected:
+-- from stays as t0
+-- join stays as t1 on and(eq(t0.visit_id, t1.visit_id), lt(t0.nights, t1.nights))
+-- output n = aggregate(count)
+-- rows of one person: 400
+
+-- name: a row with itself
+SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.visit_id = b.visit_id
+-- expected:
+-- from visits as t0
+-- join visits as t1 on eq(t0.visit_id, t1.visit_id)
+-- output n = aggregate(count)
+-- rows of one person: 50

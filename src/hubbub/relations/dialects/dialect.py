@@ -106,6 +106,7 @@ OPERATIONS: Mapping[str, str] = {
     "greatest": "greatest({all})",
     "like": "({0} LIKE {p[0]})",
     "ilike": "({0} ILIKE {p[0]})",
+    "matches": "regexp_matches({0}, {p[0]})",
     "contains": "(position({p[0]} IN {0}) > 0)",
     "starts_with": "starts_with({0}, {p[0]})",
     "lower": "lower({0})",

@@ -78,6 +78,7 @@ POSTGRES = Dialect(
         "exp": "(CASE WHEN {n[0]} > 600 THEN 1e260 WHEN {n[0]} IS NOT NULL THEN exp(greatest({n[0]}, -600)) END)",
         "ln": "(CASE WHEN {n[0]} > 0 THEN ln(greatest({n[0]}, 1e-300)) END)",
         "log10": "(CASE WHEN {n[0]} > 0 THEN log10(greatest({n[0]}, 1e-300)) END)",
+        "matches": "({0} ~ {p[0]})",
         "strftime": "to_char({0}, {form})",
         "like": "({0} LIKE {p[0]} ESCAPE '')",
         "ilike": "({0} ILIKE {p[0]} ESCAPE '')",

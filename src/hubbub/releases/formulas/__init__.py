@@ -4,6 +4,7 @@
 - ``Plus`` ``Minus`` ``Times`` ``Over`` ``Negate``  arithmetic; division by 0 gives None
 - ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
+- ``PairStatistic(...)``                          covariance, correlation, a line: from six noisy numbers
 - ``GivenIntervals(...)``                           values that bring their own intervals
 
 Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
@@ -18,6 +19,7 @@ Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)`
 
 from hubbub.releases.formulas.arithmetic import Function, Key, Minus, Negate, Number, Over, Plus, Ref, Times
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
+from hubbub.releases.formulas.pairs import PairStatistic
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Negate",
     "Number",
     "Over",
+    "PairStatistic",
     "Plus",
     "Ref",
     "Times",

@@ -259,6 +259,11 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
         return refs[0]
     if reading.how is How.MEAN:
         return formulas.Mean(refs[0], refs[1], reading.centre, reading.lower, reading.upper)
+    if reading.function:
+        assert reading.upper is not None
+        return formulas.PairStatistic(
+            reading.function, *refs, y_centre=reading.centres[0], x_centre=reading.centres[1], largest=reading.upper
+        )
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)

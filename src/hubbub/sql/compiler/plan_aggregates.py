@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from hubbub.relations import Expr, build, date_at, limits, readable, shown
 from hubbub.schema import Kind
+from hubbub.sql.compiler.paired_sums import is_paired, pair_reading
 from hubbub.sql.compiler.plan_keys import plan_keys
 from hubbub.sql.compiler.query_plan import (
     AggregatePlan,
@@ -97,6 +98,8 @@ class _Readings:
         return replace(value, args=tuple(self.read(part) for part in value.args))
 
     def _reading(self, value: Expr) -> AggregateReading:
+        if is_paired(value):
+            return pair_reading(value, _PairSums(self, value))
         argument, condition = _split_filter(value)
         function = value.param.function
         if function == "count":
@@ -241,6 +244,29 @@ class _Readings:
         return place
 
 
+@dataclass(frozen=True, slots=True)
+class _PairSums:
+    """What one statistic of pairs adds up."""
+
+    readings: _Readings
+    value: Expr
+
+    def bounds(self, value: Expr) -> tuple[Fraction, Fraction]:
+        return _value_bounds(value, self.value)
+
+    def add_sum(self, value: Expr, condition: Expr, *, square: bool = False) -> tuple[int, Fraction]:
+        step, lower, upper = _choose_grid(value, *self.bounds(value), _SQUARED_STEPS, _SQUARED_STEPS)
+        centre = (lower + upper) // 2
+        return self.readings._sum(value, condition, step, lower, upper, centre, square=square), centre * step
+
+    def add_product(self, value: Expr, condition: Expr) -> int:
+        step, lower, upper = _choose_grid(value, *self.bounds(value), _STEPS, _STEPS)
+        return self.readings._sum(value, condition, step, lower, upper, 0)
+
+    def add_count(self, condition: Expr) -> int:
+        return self.readings._add(BoundedSum(name="COUNT(pairs)", condition=condition), 0.5)
+
+
 def _split_filter(value: Expr) -> tuple[Expr | None, Expr | None]:
     """(argument, FILTER condition) of an aggregate."""
     if value.op == "aggregate_if":
@@ -260,6 +286,8 @@ def _measure_title(function: str, argument: Expr | None) -> str:
 
 
 def _describe_aggregate(value: Expr) -> str:
+    if is_paired(value):
+        return f"{value.param.function.upper()}({readable(value.args[0])}, {readable(value.args[1])})"
     argument, condition = _split_filter(value)
     function = value.param.function.upper()
     if function == "QUANTILE":
@@ -294,6 +322,9 @@ def _value_bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
 def _as_typed(value: Expr, argument: str) -> str:
     """An aggregate as somebody can type it."""
     function, level = value.param.function, value.param.quantile
+    if is_paired(value):
+        parts = [argument if readable(part) in argument else readable(part) for part in value.args[:2]]
+        return f"{function.upper()}({', '.join(parts)})"
     if function != "quantile":
         return f"{function.upper()}({argument})"
     return f"MEDIAN({argument})" if level == Fraction(1, 2) else f"QUANTILE({argument}, {float(level):g})"

@@ -154,7 +154,7 @@ class How(StrEnum):
 
     REF = "ref"  # the measure itself
     MEAN = "mean"  # centred sum over count
-    VARIANCE = "variance"  # from count, centred sum and centred squares
+    VARIANCE = "variance"  # from count, centred sum and centred squares; of pairs also from their products
     QUANTILE = "quantile"  # from a curve
 
 
@@ -171,9 +171,13 @@ class AggregateReading:
     sample: bool = False
     curve: int = 0
     quantile: Fraction = Fraction(1, 2)
+    function: str = ""  # of pairs: corr, covar_pop, covar_samp, regr_slope, regr_intercept or regr_r2
+    centres: tuple[Fraction, ...] = ()  # of pairs
 
     def words(self) -> str:
         """The reading in fixtures."""
+        if self.function:
+            return f"{self.function} of {', '.join(f'm{index}' for index in self.measures)}"
         if self.how is How.QUANTILE:
             return f"quantile {float(self.quantile):g} of curve {self.curve}"
         return f"{self.how.value} of {', '.join(f'm{index}' for index in self.measures)}"

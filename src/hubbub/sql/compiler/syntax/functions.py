@@ -100,6 +100,12 @@ FUNCTIONS: dict[str, ScalarFunction] = {
     "Replace": ScalarFunction("replace", ("this", "expression", "replacement"), "tTT", "REPLACE(s, from, to)"),
     "StartsWith": _binary("starts_with", "tT", "STARTS_WITH(s, t)"),
     "Contains": _binary("contains", "tT", "CONTAINS(s, t)"),
+    "RegexpLike": _binary("matches", "tT", "REGEXP_MATCHES(s, pattern)"),
+    "RegexpFullMatch": _binary("matches:whole", "tT", "REGEXP_FULL_MATCH(s, pattern)"),
+    "SimilarTo": _binary("matches:whole", "tT", "s SIMILAR TO pattern"),
+    "RegexpExtract": ScalarFunction(
+        "match_part", ("this", "expression", "group"), "tTN", "REGEXP_EXTRACT(s, pattern, group)", optional=1
+    ),
     "TimestampTrunc": ScalarFunction("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
     "DateTrunc": ScalarFunction("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
     "Extract": ScalarFunction("extract", ("expression", "this"), "dU", "EXTRACT(part FROM day)"),
@@ -157,4 +163,19 @@ AGGREGATES: dict[type[exp.Expr], str] = {
     exp.PercentileCont: "quantile",
     exp.PercentileDisc: "quantile",
     exp.ApproxQuantile: "quantile",
+    exp.Corr: "corr",
+    exp.CovarPop: "covar_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.RegrSlope: "regr_slope",
+    exp.RegrIntercept: "regr_intercept",
+    exp.RegrR2: "regr_r2",
+    exp.RegrCount: "regr_count",
+    exp.RegrAvgx: "regr_avgx",
+    exp.RegrAvgy: "regr_avgy",
 }
+PAIRED = frozenset(
+    (
+        *("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2"),
+        *("regr_count", "regr_avgx", "regr_avgy"),
+    )
+)

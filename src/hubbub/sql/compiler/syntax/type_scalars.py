@@ -16,6 +16,7 @@ from sqlglot import exp
 from hubbub.relations import (
     MOST_DIGITS,
     TARGETS,
+    BadPattern,
     CastTarget,
     Expr,
     build,
@@ -23,6 +24,7 @@ from hubbub.relations import (
     check_made,
     limits,
     literal,
+    read_pattern,
     time_signs,
 )
 from hubbub.schema import Kind, Value
@@ -173,6 +175,8 @@ class _Scalars:
         composed = _MADE_OF.get(op)
         if composed is not None:
             return composed(args)
+        if op in ("matches", "match_part"):
+            return self._pattern(node, op, args, params, is_whole=bool(part))
         if op == "strftime":
             return self._strftime(node, args, part or str(params[0]))
         if op == "date_part":
@@ -199,6 +203,27 @@ class _Scalars:
         value = build(op, args, part or param)
         check_made(value)
         return value
+
+    def _pattern(self, node: exp.Expr, op: str, args: list[Expr], params: list[Value], *, is_whole: bool) -> Expr:
+        """A regular expression: matched anywhere, by the whole text, or with a part taken out."""
+        written = str(params[0])
+        try:
+            pattern = read_pattern(f"^(?:{written})$" if is_whole else written)
+        except BadPattern as error:
+            raise refuse_kind(
+                self.text,
+                NotAllowed,
+                node,
+                f"this regular expression cannot be used: {error}.",
+                "Only what takes one step for each character is let through, and what all engines read alike.",
+                "Use signs, [a-z], \\d \\w \\s . ^ $ | ( ) * + ? {2,5}, or LIKE.",
+            ) from None
+        if op == "matches":
+            return build(op, args, (pattern.text, pattern.size))
+        group = int(str(params[1])) if len(params) > 1 else 0
+        if not 0 <= group <= min(pattern.groups, 9):
+            raise refuse_kind(self.text, WrongType, node, f"the pattern has {pattern.groups} groups.")
+        return build(op, args, (pattern.text, group, pattern.size))
 
     def _strftime(self, node: exp.Expr, args: list[Expr], form: str) -> Expr:
         if time_signs(form) is None:
