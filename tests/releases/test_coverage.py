@@ -15,7 +15,19 @@ import numpy as np
 import pytest
 
 from hubbub.releases import Noise, NoisyColumn, NoisyTable
-from hubbub.releases.formulas import Formula, Function, Mean, Minus, Number, Over, PairStatistic, Plus, Ref, Times, Variance
+from hubbub.releases.formulas import (
+    Formula,
+    Function,
+    Mean,
+    Minus,
+    Number,
+    Over,
+    PairStatistic,
+    Plus,
+    Ref,
+    Times,
+    Variance,
+)
 
 from ._made import drawn
 

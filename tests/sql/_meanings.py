@@ -338,13 +338,16 @@ _KEYS = (
 )
 
 
+_TOLD_APART = ("v.pid", "v.txt", "v.ward", "v.cost", "v.day", "v.ts", "v.ok")
+
+
 def _aggregate(random: Random, writer: Writer) -> str:
     told = random.choice(
         (
             "COUNT(*)",
             f"COUNT({writer.number(1)})",
             f"COUNT({writer.text(1)})",
-            f"COUNT(DISTINCT ({writer.whole(1)}, v.{random.choice(('pid', 'txt', 'ward', 'cost', 'day', 'ts', 'ok'))}))",
+            f"COUNT(DISTINCT ({writer.whole(1)}, {random.choice(_TOLD_APART)}))",
             f"COUNT(DISTINCT {random.choice(('v.k', 'v.pid', 'v.txt', 'v.price', writer.whole(1)))})",
             f"SUM({random.choice(_SUMMED)})",
             f"SUM(CASE WHEN {writer.condition(1)} THEN {random.choice(_SUMMED)} ELSE 0 END)",

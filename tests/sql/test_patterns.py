@@ -27,7 +27,8 @@ def test_patterns_mean_to_the_engine_what_they_mean_to_a_reader() -> None:
             pattern = made(random)
             text = "".join(random.choice("aab1.-_\n") for _ in range(random.randrange(9)))
             spelled = read_pattern(pattern).text
-            [[plain, told]] = engine.execute("SELECT regexp_matches(?, ?), regexp_matches(?, ?)", [text, pattern, text, spelled]).fetchall()
+            asked = "SELECT regexp_matches($1, $2), regexp_matches($1, $3)"
+            [[plain, told]] = engine.execute(asked, [text, pattern, spelled]).fetchall()
             assert told == plain == bool(re.search(pattern.replace("$", r"\Z"), text, re.ASCII)), (pattern, text)
             found += told
     assert 50 < found < 350
@@ -36,7 +37,8 @@ def test_patterns_mean_to_the_engine_what_they_mean_to_a_reader() -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        *(r"(a)\1", "a(?=b)", "a(?!b)", "(?<=a)b", "(?i)a", "(?P<n>a)", r"\bword", r"\p{L}", r"\Qa\E", "a**", "a++", "^*"),
+        *(r"(a)\1", "a(?=b)", "a(?!b)", "(?<=a)b", "(?i)a", "(?P<n>a)"),
+        *(r"\bword", r"\p{L}", r"\Qa\E", "a**", "a++", "^*"),
         *("", "a|", "(a", "a)", "[a", "a{3,2}", "a{101}", "{2}", "a{,3}", "[[:alpha:]]", "*a", "a\\", "[]a]", r"\x41"),
         *("(a{100}){5}", "((((((((((((((a))))))))))))))", "a{2}{3}"),
     ],

@@ -112,8 +112,10 @@ def _microseconds(facts: ValueFacts) -> tuple[Fraction, Fraction] | None:
 # ---------------------------------------------------------------- texts
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
-_MONTHS += ("November", "December")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
 _OF_A_DAY: dict[str, Callable[[date], str]] = {
     "Y": lambda day: f"{day.year:04d}",
     "y": lambda day: f"{day.year % 100:02d}",

@@ -154,7 +154,7 @@ class _Reader:
             elif sign == "-":
                 at_end = len(parts) == negated or self._next() == "]"
                 parts.append("\\-" if at_end else "-")
-            elif sign in _SPECIAL or sign == "&" or sign == "~":
+            elif sign in _SPECIAL or sign in ("&", "~"):
                 parts.append(f"\\{sign}")
             else:
                 parts.append(sign)

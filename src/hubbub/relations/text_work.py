@@ -14,6 +14,7 @@ from hubbub.schema import Kind
 
 _BYTES_OF_A_CHARACTER = 4  # in UTF-8, at most
 _BYTES_OF_A_NUMBER = 16  # a huge integer; others take half of it
+_SHOWN_AS = {"pipe": "||", "spelled": "DISTINCT"}
 _SHOWN = 64  # characters of a number, date or truth value as text
 _MAKERS = ("concat", "pipe", "replace", "spelled")
 _FINDERS = ("like", "ilike", "contains", "starts_with")
@@ -76,8 +77,8 @@ def check_made(value: Expr) -> None:
     """Refuse an operation that may make a very long text."""
     if value.op in _MAKERS and width_made(value) > limits.MADE:
         raise limits.over(
-            f"{value.op.upper().replace('PIPE', '||').replace('SPELLED', 'DISTINCT')} can make a text of {width_made(value):,} characters here, and "
-            f"{limits.MADE:,} are the most.",
+            f"{_SHOWN_AS.get(value.op, value.op.upper())} can make a text of {width_made(value):,} characters here, "
+            f"and {limits.MADE:,} are the most.",
             "One person's row could take as much memory and time as all others together.",
             "Cut the text first: LEFT(s, 100).",
         )

@@ -117,7 +117,7 @@ SELECT 'a' AS what, COUNT(*) AS n FROM visits UNION ALL SELECT 'b', COUNT(DISTIN
 -- m0 = COUNT(DISTINCT person) (people)
 -- weights 1.0000
 -- output column_1 = 'b'
--- output column_2 = read(ref of m0)
+-- output count(DISTINCT patient_id) = read(ref of m0)
 
 -- name: missing bounds
 SELECT SUM(weight) FROM visits

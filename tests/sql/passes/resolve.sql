@@ -341,7 +341,7 @@ SELECT COUNT(*) FROM visits WHERE day + INTERVAL 1 DAY > '2025-01-01'
 -- expected:
 -- from visits as t0
 -- where gt(shift(t0.day, 1 days), 2025-01-01 00:00:00)
--- output column_1 = aggregate(count)
+-- output count_star() = aggregate(count)
 -- rows of one person: 50
 
 -- name: TRIM of other signs
@@ -586,7 +586,7 @@ SELECT 'visits' AS what, COUNT(*) AS n FROM visits UNION ALL SELECT 'stays', COU
 -- UNION ALL
 -- from stays as t1
 -- output column_1 = 'stays'
--- output column_2 = aggregate(count)
+-- output count_star() = aggregate(count)
 -- rows of one person: 20
 
 -- name: ROLLUP

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from hubbub.releases.formulas.base import Formula
 from hubbub.releases.formulas.points import Released
 from hubbub.releases.noisy_columns import Floats
 
-PAIR_FUNCTIONS = ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2")
+_Flags: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,13 @@ class PairStatistic(Formula):
         return (y + float(self.y_centre)) - slope * (x + float(self.x_centre))
 
 
-def _is_noise(point: Released, part: Ref) -> Floats:
+def _is_noise(point: Released, part: Ref) -> _Flags:
     """Where a noisy number is not above its own noise, by what was released."""
     measure = point.table.measures[part.index]
     return point.released(part.index) <= max(1.0, float(measure.error(0.95)))
 
 
-def _is_flat(point: Released, squares: Ref, total: Ref, count: Ref) -> Floats:
+def _is_flat(point: Released, squares: Ref, total: Ref, count: Ref) -> _Flags:
     """Where the sum of squares around the mean is not above the noise of the squares: nothing is told by dividing."""
     measure = point.table.measures[squares.index]
     rows = np.maximum(point.released(count.index), 1.0)

@@ -261,8 +261,10 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
         return formulas.Mean(refs[0], refs[1], reading.centre, reading.lower, reading.upper)
     if reading.function:
         assert reading.upper is not None
+        count, y, x, y_squares, x_squares, products = refs
+        y_centre, x_centre = reading.centres
         return formulas.PairStatistic(
-            reading.function, *refs, y_centre=reading.centres[0], x_centre=reading.centres[1], largest=reading.upper
+            reading.function, count, y, x, y_squares, x_squares, products, y_centre, x_centre, reading.upper
         )
     if reading.how is How.VARIANCE:
         assert reading.upper is not None

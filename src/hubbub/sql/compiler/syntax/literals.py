@@ -113,11 +113,11 @@ def read_interval(interval: exp.Interval, text: QueryText) -> DateShift:
     """The interval that is written; it is no longer than some centuries."""
     unit = str(interval.args.get("unit") or "").upper().removesuffix("S")
     written = str(getattr(interval.this, "this", ""))
-    for units, name in ((_MONTHS, "months"), (_DAYS, "days"), (_SECONDS, "seconds")):
-        if unit in units and re.fullmatch(r"-?\d{1,12}", written, re.ASCII):
-            shift = DateShift(**{name: int(written) * units[unit]})
-            if is_short(shift):
-                return shift
+    if re.fullmatch(r"-?\d{1,12}", written, re.ASCII) and unit in {*_MONTHS, *_DAYS, *_SECONDS}:
+        months, days, seconds = (int(written) * units.get(unit, 0) for units in (_MONTHS, _DAYS, _SECONDS))
+        shift = DateShift(months, days, seconds)
+        if is_short(shift):
+            return shift
     raise refuse_kind(
         text,
         NotAllowed,

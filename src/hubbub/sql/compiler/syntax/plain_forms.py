@@ -86,7 +86,12 @@ def _is_key(node: exp.Expr) -> bool:
 def _write_order(select: exp.Select) -> None:
     order = select.args.get("order")
     parts = order.expressions if order is not None else []
-    if len(parts) == 1 and isinstance(parts[0].this, exp.Var) and parts[0].this.name.upper() == "ALL":
+    if (
+        order is not None
+        and len(parts) == 1
+        and isinstance(parts[0].this, exp.Var)
+        and parts[0].this.name.upper() == "ALL"
+    ):
         flags = {name: parts[0].args.get(name) for name in ("desc", "nulls_first")}
         places = range(1, len(select.expressions) + 1)
         order.set("expressions", [exp.Ordered(this=exp.Literal.number(place), **flags) for place in places])

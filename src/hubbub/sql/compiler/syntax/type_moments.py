@@ -18,7 +18,14 @@ from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import NotAllowed, WrongType
 
 _MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
-_COMPARISONS = {exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge"}
+_COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+}
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _SECOND, _DAY = 1_000_000, 86_400_000_000
 _Build = Callable[[exp.Expr], Expr]

@@ -160,7 +160,8 @@ class _Scalars:
         if "*" in kinds:
             fixed = kinds.index("*")
             args = [*args[:fixed], *bring_alike(node, args[fixed:], self.text)]
-        return self._finish(node, function, args, params)
+        composed = _MADE_OF.get(function.op)
+        return self._finish(node, function, args, params) if composed is None else composed(args)
 
     def _sum(self, node: exp.Expr, op: str, parts: Sequence[exp.Expr]) -> Expr:
         """x + y and x - y: of numbers, or of moments."""
@@ -172,13 +173,10 @@ class _Scalars:
 
     def _finish(self, node: exp.Expr, function: ScalarFunction, args: list[Expr], params: list[Value]) -> Expr:
         op, _, part = function.op.partition(":")
-        composed = _MADE_OF.get(op)
-        if composed is not None:
-            return composed(args)
-        if op in ("matches", "match_part"):
-            return self._pattern(node, op, args, params, is_whole=bool(part))
         if op == "strftime":
             return self._strftime(node, args, part or str(params[0]))
+        if op in ("matches", "match_part"):
+            return self._pattern(node, op, args, params, is_whole=bool(part))
         if op == "date_part":
             return build("extract", args, self._part(node, str(params[0])))
         if op == "round":
