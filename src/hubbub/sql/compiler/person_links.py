@@ -73,7 +73,7 @@ def link_of(new: Expr, old: Expr, dataset: Dataset) -> JoinFanOut | None:
 def _same_parent(new: Expr, old: Expr, dataset: Dataset) -> JoinFanOut | None:
     """Rows that point at one row of a person, such as two items of one order, or are one row themselves."""
     one, other = _parent_of(new, dataset), _parent_of(old, dataset)
-    if one is None or one != other:
+    if one is None or one != other or not dataset.unit:  # where every row is a unit, rows have no person in common
         return None
     return JoinFanOut.TO_ONE if _is_key(new, dataset) else JoinFanOut.SAME_PERSON
 

@@ -67,7 +67,7 @@ def _join_value(select: exp.Select, node: exp.Subquery, names: set[str]) -> None
     column: exp.Expr = exp.column(value, table=alias)
     if isinstance(told, exp.Count):  # of no rows it is 0
         column = exp.Coalesce(this=column, expressions=[exp.Literal.number(0)])
-    node.replace(column)
+    node.replace(expression=column)
 
 
 def _link(node: exp.Expr, own: set[str], around: set[str]) -> tuple[exp.Expr, exp.Column, exp.Column] | None:

@@ -43,7 +43,7 @@ def _replace(node: exp.Expr, new: exp.Expr) -> None:
     spots = [part.meta for part in node.walk() if "start" in part.meta]
     if spots and not any("start" in part.meta for part in new.walk()):
         new.meta.update({name: spots[0][name] for name in ("start", "end") if name in spots[0]})
-    node.replace(new)
+    node.replace(expression=new)
 
 
 # ---------------------------------------------------------------- today
@@ -121,7 +121,7 @@ def _write_qualify(select: exp.Select, text: QueryText) -> None:
     for part in [part for part in condition.walk(prune=_is_window) if _is_window(part) or _is_source(part, selected)]:
         name = fresh_name("qualified", names)
         inner.append("expressions", exp.alias_(part.copy(), name))
-        part.replace(exp.column(name))
+        part.replace(expression=exp.column(name))
     outer = exp.Select(
         expressions=_outer_columns(select.expressions),
         from_=exp.From(this=exp.Subquery(this=inner)),
