@@ -72,12 +72,6 @@ class OperationPrinter:
     def _filled(self, op: str, parts: Sequence[str], numbers: Sequence[str], param: object = None) -> str:
         fixed = param if isinstance(param, tuple) else () if param is None else (param,)
         literals = [self.literal(each) for each in fixed]
-        if op not in self.dialect.operations:
-            raise NotAllowed(
-                f"{op.replace('_', ' ')} cannot be worked out on {self.dialect.name}.",
-                why="The engine means something else by it than the others do.",
-                fix="Use LEFT, SUBSTRING, or CASE with LIKE.",
-            )
         return self.dialect.operations[op].format(*parts, n=numbers, p=literals, all=", ".join(parts))
 
     def _nearest(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
@@ -164,6 +158,16 @@ class OperationPrinter:
         safe = calendar(later, Kind.TIMESTAMP, self.dialect)
         return self.dialect.casts[Kind.DATE].format(safe) if shift.as_date else safe
 
+    def _match_part(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        if not self.dialect.match_part:
+            raise NotAllowed(
+                f"a part of a text that a pattern matches cannot be taken on {self.dialect.name}.",
+                why="Of several matches it takes the longest, and other engines the first.",
+                fix="Use LEFT, SUBSTRING, or CASE with REGEXP_MATCHES.",
+            )
+        pattern, group = (self.literal(each) for each in value.param[:2])
+        return self.dialect.match_part.format(parts[0], pattern=pattern, group=group)
+
     def _strftime(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         signs = time_signs(value.param) or []
         words = [self.dialect.time_signs[sign] if sign else self.dialect.time_text.format(text) for sign, text in signs]
@@ -235,6 +239,7 @@ _RULES: dict[str, Callable[[OperationPrinter, Expr, list[str], list[str]], str]]
     "date_trunc": OperationPrinter._date_trunc,
     "date_diff": OperationPrinter._date_diff,
     "shift": OperationPrinter._shift,
+    "match_part": OperationPrinter._match_part,
     "strftime": OperationPrinter._strftime,
     "cast": OperationPrinter._cast,
     "spelled": OperationPrinter._spelled,

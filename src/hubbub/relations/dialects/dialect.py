@@ -59,6 +59,7 @@ class Dialect:
     date_diff: Mapping[str, str]  # by unit; {c[0]}, {c[1]}: the parts inside of the calendar
     time_signs: Mapping[str, str]  # of a moment as text: %Y and the like
     time_text: str = "{0}"  # what stands between them
+    match_part: str = ""  # the {group} of the first match of a {pattern}; empty if the engine takes another match
     collations: Mapping[str, str] = field(default_factory=dict)  # to the spelling that all equal texts share
     binary: str = "{0}"  # a text that is compared byte by byte
 
