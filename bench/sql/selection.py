@@ -1,6 +1,6 @@
 """Unknown keys: how many are named and how wrong their counts are, on the workload and on tables of other shapes.
 
-The share of the price that chooses keys (``hubbub.sql.key_selection_noise.choice_share``) was chosen on tables by Zipf
+The share of the price that chooses keys (``sql/pricing/key_selection_noise.py``) was chosen on tables by Zipf
 laws of 0.8, 1.1 and 1.4 with 3 to 100 rows a person; the tables below have other laws, sizes and bounds.
 """
 
@@ -20,7 +20,7 @@ from bench.sql import children, ours, table
 from bench.sql.exact import Exact
 from hubbub.mechanisms import WeightedPartitionSelection
 from hubbub.schema import Column, Dataset, Kind, PersonLink, Table
-from hubbub.sql.key_selection_noise import choice_share
+from hubbub.sql.pricing.key_selection_noise import choice_share
 from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget
 

@@ -15,7 +15,7 @@ import pyarrow
 
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import measurement
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
 from hubbub.terms import Budget, Neighbours
 from tests.sql._exact import engine_over

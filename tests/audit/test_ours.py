@@ -15,7 +15,7 @@ import pytest
 
 from hubbub import mechanisms, noise
 from hubbub.noise.testing import seeded
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.price import Price
 from hubbub.terms import Neighbours
 
 from . import entries_learn, entries_local, entries_mechanisms, entries_sql

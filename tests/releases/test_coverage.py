@@ -15,7 +15,19 @@ import numpy as np
 import pytest
 
 from hubbub.releases import Noise, NoisyColumn, NoisyTable
-from hubbub.releases.formulas import Formula, Function, Mean, Minus, Number, Over, Plus, Ref, Times, Variance
+from hubbub.releases.formulas import (
+    Formula,
+    Function,
+    Mean,
+    Minus,
+    Number,
+    Over,
+    PairStatistic,
+    Plus,
+    Ref,
+    Times,
+    Variance,
+)
 
 from ._made import drawn
 
@@ -166,6 +178,22 @@ def test_variances_cover(root: bool) -> None:
     formula = Variance(Ref(0), Ref(1), Ref(2), Fraction(2500), Fraction(2500**2), root)
     small = NoisyTable((), tuple(map(shorter, known.measures)), 4000)
     assert covered(formula, small, math.sqrt(spread) if root else spread) >= 0.94
+
+
+@pytest.mark.parametrize("function", ["corr", "covar_pop", "regr_slope", "regr_intercept", "regr_r2"])
+def test_statistics_of_pairs_cover(function: str) -> None:
+    people, y_spread, x_spread, both, y, x = 3_000, 90_000.0, 400.0, 3_600.0, -50.0, 4.0
+    moments = (people, y * people, x * people, (y_spread + y * y) * people, (x_spread + x * x) * people)
+    truths = [int(part) for part in (*moments, (both + y * x) * people)]
+    scales = (20, 20 * 1_000, 20 * 100, 20 * 1_000**2, 20 * 100**2, 20 * 100_000)
+    laws = [Noise("gaussian", Fraction(scale)) for scale in scales]
+    known = table(*((truth, law, Fraction(1)) for truth, law in zip(truths, laws, strict=True)))
+    refs = [Ref(index) for index in range(6)]
+    formula = PairStatistic(function, *refs, y_centre=Fraction(0), x_centre=Fraction(0), largest=Fraction(10**5))
+    slope, r = both / x_spread, both / math.sqrt(y_spread * x_spread)
+    truth = {"corr": r, "covar_pop": both, "regr_slope": slope, "regr_intercept": y - slope * x, "regr_r2": r * r}
+    small = NoisyTable((), tuple(map(shorter, known.measures)), 4000)
+    assert covered(formula, small, truth[function]) >= 0.94
 
 
 def test_a_scale_told_a_tenth_too_small_is_noticed() -> None:

@@ -21,6 +21,7 @@ from hubbub.releases.formulas import (
     Negate,
     Number,
     Over,
+    PairStatistic,
     Plus,
     Ref,
     Times,
@@ -142,6 +143,48 @@ def test_a_mean_is_none_where_the_count_is_within_its_noise() -> None:
     assert Mean(Ref(0), Ref(1), Fraction(1), Fraction(0), Fraction(10)).evaluate(known) == [3.0, None, None, None]
     exact = NoisyTable((), (sums, NoisyColumn("COUNT(x)", Fraction(1), Noise("none"), (21, 20, 1, 0))), 4)
     assert Mean(Ref(0), Ref(1), Fraction(1), Fraction(0), Fraction(10)).evaluate(exact) == [3.0, 3.1, None, None]
+
+
+def pair(function: str) -> PairStatistic:
+    refs = [Ref(index) for index in range(6)]
+    return PairStatistic(function, *refs, y_centre=Fraction(10), x_centre=Fraction(3), largest=Fraction(50))
+
+
+def pairs_of(y: list[float], x: list[float], noise: Noise) -> NoisyTable:
+    """The six sums of pairs, less the centres 10 and 3."""
+    a, b = np.array(y) - 10, np.array(x) - 3
+    sums = [len(y), a.sum(), b.sum(), (a * a).sum(), (b * b).sum(), (a * b).sum()]
+    names = ("COUNT", "SUM(y)", "SUM(x)", "SUM(yy)", "SUM(xx)", "SUM(yx)")
+    return NoisyTable(
+        (), tuple(NoisyColumn(n, Fraction(1), noise, (int(s),)) for n, s in zip(names, sums, strict=True)), 1
+    )
+
+
+def test_statistics_of_pairs_are_those_of_the_textbook() -> None:
+    y, x = [12, 15, 9, 14, 20, 7], [3, 5, 2, 4, 8, 1]
+    known = pairs_of(y, x, Noise("none"))
+    slope, intercept = np.polyfit(x, y, 1)
+    expected = {
+        "corr": np.corrcoef(y, x)[0, 1],
+        "covar_pop": np.cov(y, x, bias=True)[0, 1],
+        "covar_samp": np.cov(y, x)[0, 1],
+        "regr_slope": slope,
+        "regr_intercept": intercept,
+        "regr_r2": np.corrcoef(y, x)[0, 1] ** 2,
+    }
+    for function, value in expected.items():
+        assert pair(function).evaluate(known) == [pytest.approx(value)]
+        assert pair(function).interval(known, 0.95) == ([pytest.approx(value)], [pytest.approx(value)])
+
+
+def test_statistics_of_pairs_are_not_told_from_noise() -> None:
+    few, flat = pairs_of([12, 9], [3, 4], NOISE), pairs_of([12, 9] * 100, [3, 3] * 100, NOISE)
+    for function in ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2"):
+        assert pair(function).evaluate(few) == [None]
+        assert (pair(function).evaluate(flat) == [None]) == (not function.startswith("covar"))
+    wild = NoisyTable((), tuple(NoisyColumn("m", Fraction(1), NOISE, (v,)) for v in (100, 0, 0, 400, 400, 10**6)), 1)
+    assert pair("corr").evaluate(wild) == [1.0]
+    assert pair("covar_pop").evaluate(wild) == [50.0]
 
 
 def test_variance_is_cut_to_what_is_possible() -> None:

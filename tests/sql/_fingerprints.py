@@ -18,8 +18,8 @@ from hubbub.ledger import fingerprint
 from hubbub.releases import JobFacts
 from hubbub.sql.bounds.suggest import SuggestJob, plan_suggestion
 from hubbub.sql.compiler.query_plan import NoiseKind
-from hubbub.sql.noise_allocation import allocate_noise
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.noise_allocation import allocate_noise
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.sql.remeasure import refined_identity
 from hubbub.sql.workload.plan import plan_workload

@@ -136,6 +136,18 @@ class Writer:
             f"TRY_CAST({one} AS {self.pick('TINYINT', 'SMALLINT', 'DECIMAL(3,1)')})",
             f"CAST({self.condition(left - 1)} AS INTEGER)",
             self.whole(left),
+            f"EXTRACT(EPOCH FROM v.ts - {self.moment()})",
+            f"EPOCH({self.pick('v.ts', 'v.day')})",
+        )
+
+    def moment(self) -> str:
+        """A timestamp."""
+        return self.pick("TIMESTAMP '2020-03-05 12:30:00'", "CAST(v.day AS TIMESTAMP)", f"(v.ts + {self.interval()})")
+
+    def interval(self) -> str:
+        """Of days, or of a length that depends on the month."""
+        return "INTERVAL " + self.pick(
+            "3 DAY", "'36 hours'", "90 MINUTE", "1 MONTH", "'2 quarters'", "1 YEAR", "7 SECOND"
         )
 
     def whole(self, left: int) -> str:
@@ -150,6 +162,10 @@ class Writer:
             f"EXTRACT({self.pick('hour', 'minute', 'day', 'dow')} FROM v.ts)",
             f"DATE_DIFF('{self.pick('day', 'week', 'month', 'quarter', 'year')}', v.day, DATE '2020-05-31')",
             "(v.day - DATE '2020-03-01')",
+            f"DATE_DIFF('{self.pick('hour', 'minute', 'second', 'millisecond')}', v.ts, {self.moment()})",
+            f"DATE_DIFF('{self.pick('hour', 'minute')}', v.day, v.ts)",
+            f"EXTRACT(DAY FROM v.ts - {self.moment()})",
+            f"(CAST(v.ts AS DATE) - {self.pick('v.day', 'CAST(v.ts AS DATE)')})",
             f"{self.pick('YEAR', 'MONTH', 'DAY', 'WEEK', 'DAYOFYEAR', 'DAYOFWEEK')}(v.day)",
         )
 
@@ -172,9 +188,13 @@ class Writer:
             f"REPLACE({one}, 'b', 'cc')",
             f"COALESCE({one}, 'none')",
             f"NULLIF({one}, 'Ab')",
+            f"REGEXP_EXTRACT({one}, '{self.pick(*REGULAR)}')",
+            f"REGEXP_EXTRACT({one}, '([a-z])(.|b)?', {self.pick('0', '1', '2')})",
             f"CASE WHEN {self.condition(left - 1)} THEN {one} ELSE 'x' END",
             f"CAST({self.whole(left - 1)} AS VARCHAR)",
             f"CAST({self.pick('v.day', 'v.ok', 'v.ts', 'v.k')} AS VARCHAR)",
+            f"STRFTIME({self.date(left - 1)}, '{self.pick('%Y-%m', '%d.%m.%y', '%H:%M:%S', '%a %b', '%j')}')",
+            f"{self.pick('DAYNAME', 'MONTHNAME')}({self.pick('v.day', 'v.ts')})",
         )
 
     def date(self, left: int) -> str:
@@ -186,6 +206,10 @@ class Writer:
             f"(DATE '2020-01-31' + INTERVAL {self.pick('1 MONTH', '40 DAY', '2 WEEK')})",
             f"COALESCE({self.date(left - 1)}, DATE '2020-03-03')",
             "DATE_TRUNC('hour', v.ts)",
+            f"({self.pick('v.day', 'v.ts')} {self.pick('+', '-')} {self.interval()})",
+            f"(v.day {self.pick('+', '-')} {self.pick('1', '45')})",
+            f"LAST_DAY({self.pick('v.day', 'v.ts')})",
+            f"TIME_BUCKET(INTERVAL 1 {self.pick('DAY', 'WEEK', 'MONTH', 'HOUR')}, v.ts)",
         )
 
     def condition(self, left: int | None = None) -> str:
@@ -209,8 +233,11 @@ class Writer:
             f"({one} IS {self.pick('TRUE', 'FALSE', 'NOT TRUE', 'NULL')})",
             f"({self.number(left - 1)} IS NOT DISTINCT FROM {self.number(left - 1)})",
             f"({self.text(left - 1)} {self.pick('LIKE', 'NOT LIKE', 'ILIKE')} {self.pattern()})",
+            f"{self.pick('REGEXP_MATCHES', 'REGEXP_FULL_MATCH')}({self.text(left - 1)}, '{self.pick(*REGULAR)}')",
+            f"({self.text(left - 1)} SIMILAR TO '{self.pick(*REGULAR)}')",
             f"{self.pick('STARTS_WITH', 'CONTAINS')}({self.text(left - 1)}, {self.pick(repr('a'), repr('b'))})",
             f"CASE WHEN {one} THEN {self.condition(left - 1)} ELSE {self.condition(left - 1)} END",
+            f"(v.ts - {self.moment()} {sign} INTERVAL {self.pick('5 DAY', '36 HOUR', '10 MINUTE')})",
             self.subquery(),
             self.subquery(),
         )
@@ -227,9 +254,13 @@ class Writer:
             f"{negated}EXISTS (SELECT 1 FROM visits z WHERE z.pid = v.pid AND z.k > v.k)",
             f"(v.k {negated}IN (SELECT z.k + 1 FROM visits z WHERE z.pid = v.pid AND z.vid <> v.vid))",
             f"(v.pid {negated}IN (SELECT p.pid FROM people p WHERE p.age > {self.pick('30', '50')}))",
+            f"(v.k {self.pick('>', '=', '<=')} (SELECT {self.pick('MAX(z.k)', 'MIN(z.k)', 'COUNT(z.k)')} FROM visits z "
+            f"WHERE z.pid = v.pid{self.pick('', ' AND z.x > 10')}))",
             f"{negated}EXISTS (SELECT i.n FROM items i WHERE i.vid = v.vid AND i.n = {self.pick('2', '9')})",
         )
 
+
+REGULAR = ("a", "^a", "b$", "[a-c]+.", "(a|bc){1,2}", "[^a]", "^.?b*$", "\\\\d+|A", "\\\\w\\\\s", "x|", "(?:a)+?")
 
 _FROM = (
     "visits v",
@@ -239,13 +270,15 @@ _FROM = (
     "visits v LEFT JOIN wards w ON w.ward = v.ward",
     "visits v JOIN items i ON i.vid = v.vid",
     "(SELECT * FROM visits WHERE k > -5) v",
+    "(SELECT * FROM visits WHERE x > 3 QUALIFY RANK() OVER (PARTITION BY pid ORDER BY {k} {nulls}) <= 2) v",
     "(SELECT pid, vid, ward, cost, k, x, price, day, ts, txt, ok, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY "
     "{k} {nulls}, vid) AS r, RANK() OVER (PARTITION BY pid ORDER BY {k} {nulls}) AS s, LAG(k) OVER (PARTITION BY pid "
     "ORDER BY {k} {nulls}, vid) AS l, SUM(x) OVER (PARTITION BY pid ORDER BY {k} {nulls}) AS t FROM visits) v",
 )
 _PER_PERSON = (
     "(SELECT pid, COUNT(*) AS n, SUM(k) AS c, MIN(cost) AS low, AVG(x) AS a, COUNT(DISTINCT ward) AS w, "
-    "COUNT(k) FILTER (WHERE ok) AS f, SUM(price) AS e FROM visits GROUP BY pid {having}) s"
+    "COUNT(k) FILTER (WHERE ok) AS f, SUM(price) AS e, MIN(ts) AS u, "
+    "MAX(ts) FILTER (WHERE ok) AS t FROM visits GROUP BY pid {having}) s"
 )
 
 
@@ -292,6 +325,9 @@ _KEYS = (
     "MONTH(v.day)",
     "EXTRACT(week FROM v.day)",
     "DATE_TRUNC('month', v.day)",
+    "STRFTIME(v.day, '%Y-%m')",
+    "DAYNAME(v.ts)",
+    "TIME_BUCKET(INTERVAL 1 MONTH, v.day)",
     "CAST(v.ts AS DATE)",
     "UPPER(v.txt)",
     "TRIM(v.txt)",
@@ -304,12 +340,16 @@ _KEYS = (
 )
 
 
+_TOLD_APART = ("v.pid", "v.txt", "v.ward", "v.cost", "v.day", "v.ts", "v.ok")
+
+
 def _aggregate(random: Random, writer: Writer) -> str:
     told = random.choice(
         (
             "COUNT(*)",
             f"COUNT({writer.number(1)})",
             f"COUNT({writer.text(1)})",
+            f"COUNT(DISTINCT ({writer.whole(1)}, {random.choice(_TOLD_APART)}))",
             f"COUNT(DISTINCT {random.choice(('v.k', 'v.pid', 'v.txt', 'v.price', writer.whole(1)))})",
             f"SUM({random.choice(_SUMMED)})",
             f"SUM(CASE WHEN {writer.condition(1)} THEN {random.choice(_SUMMED)} ELSE 0 END)",
@@ -357,7 +397,15 @@ def _per_person(random: Random, writer: Writer) -> str:
     source = _PER_PERSON.format(having=having)
     sign = writer.pick("=", "<", ">=", "<>")
     where = random.choice(
-        (f"s.n {sign} 4", f"s.c {sign} 3", f"s.low {sign} -2.5", f"s.a {sign} 30.5", f"s.e {sign} 2.2", "s.c IS NULL")
+        (
+            f"s.n {sign} 4",
+            f"s.c {sign} 3",
+            f"s.low {sign} -2.5",
+            f"s.a {sign} 30.5",
+            f"s.e {sign} 2.2",
+            "s.c IS NULL",
+            "s.t > s.u + INTERVAL 3 DAY",
+        )
     )
     key = random.choice(("s.n", "s.w", "s.f", "s.n % 2", "s.w = 1"))
     told = random.choice(("COUNT(*)", "SUM(s.n)", "SUM(CLIP(s.c, -9, 9))", "COUNT(s.low)", "COUNT(DISTINCT s.pid)"))

@@ -16,13 +16,13 @@ TOTAL = {
     *("Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Coalesce", "Nullif", "Case", "If", "Lower", "Upper"),
     *("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Is", "NullSafeEQ", "NullSafeNEQ", "In", "Between", "And", "Or", "Not"),
     *("Like", "ILike", "Trim", "Length", "Substring", "Left", "Right", "Concat", "DPipe", "Replace", "StartsWith"),
-    *("StrPosition", "Contains", "Exists", "hash", "signbit", "strlen"),
+    *("StrPosition", "Contains", "RegexpLike", "RegexpExtract", "Exists", "hash", "signbit", "strlen"),
     *("Sum", "Count", "Max", "Min", "RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue", "LastValue"),
 }
 # Total on what their templates hold them to: roots and logarithms of positive numbers, dates inside the calendar.
 HELD = {
     **dict.fromkeys(("Sqrt", "Ln", "Log"), exp.Greatest),
-    **dict.fromkeys(("Extract", "DateTrunc", "TimestampTrunc", "DateDiff"), exp.Least),
+    **dict.fromkeys(("Extract", "DateTrunc", "TimestampTrunc", "DateDiff", "TimeToStr"), exp.Least),
 }
 SHAPE = {
     *("Select", "From", "Table", "TableAlias", "Subquery", "Identifier", "Alias", "Where", "Group", "Having", "Join"),
@@ -44,6 +44,8 @@ def faults(sql: str) -> list[str]:
         if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
             if not _is_public(node.this):
                 wrong.append(node.sql(dialect="duckdb"))
+        elif isinstance(node, exp.Add | exp.Sub) and node.find(exp.Interval) and not any(node.find_all(exp.Least)):
+            wrong.append(node.sql(dialect="duckdb"))
         elif name in HELD:
             if not any(node.find_all(HELD[name])):
                 wrong.append(node.sql(dialect="duckdb"))

@@ -21,7 +21,7 @@ from hubbub.noise.testing import seeded
 from hubbub.releases import Release
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import answer, measurement
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
 from hubbub.terms import Budget
 from tests.sql._exact import engine_over

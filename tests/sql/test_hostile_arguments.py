@@ -12,8 +12,8 @@ import pytest
 import hubbub as hb
 from hubbub.ledger import Ledger
 from hubbub.sql.open_connection import connect, declare
-from hubbub.sql.price import PriceTerms
-from hubbub.sql.priced_statement import price_statement
+from hubbub.sql.pricing.price import PriceTerms
+from hubbub.sql.pricing.priced_statement import price_statement
 from hubbub.terms import BelowLeastPrice, HubbubError, SourceUnavailable
 
 DAY = datetime.date(2026, 1, 1)

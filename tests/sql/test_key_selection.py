@@ -24,9 +24,9 @@ from hubbub.releases import Release
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import measurement
 from hubbub.sql.answer.show import release
-from hubbub.sql.key_selection_noise import allocate_with_selection, allocate_with_selection_rho, choice_share
-from hubbub.sql.noise_allocation import NoiseAllocation, event_of
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.key_selection_noise import allocate_with_selection, allocate_with_selection_rho, choice_share
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation, event_of
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import Budget, BudgetExceeded, GaussianKeys, Neighbours, Unit
 from tests.sql._exact import engine_over, read_exactly

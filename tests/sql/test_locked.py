@@ -145,8 +145,7 @@ WITH visits AS (SELECT * FROM visits) SELECT COUNT(*) FROM other.visits
 SELECT random() FROM visits
 SELECT SUM(random()) FROM visits
 SELECT COUNT(*) FROM visits WHERE random() < 0.5
-SELECT COUNT(*) FROM visits WHERE now() > day
-SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE
+SELECT COUNT(*) FROM visits WHERE day > CURRENT_TIME
 SELECT COUNT(*) FROM visits WHERE uuid() IS NULL
 SELECT COUNT(*) FROM visits WHERE setseed(0.5) IS NULL
 SELECT COUNT(*) FROM visits WHERE nextval('s') > 1
@@ -154,9 +153,9 @@ SELECT COUNT(*) FROM visits WHERE getenv('HOME') = 'x'
 SELECT COUNT(*) FROM visits WHERE current_setting('threads') = 1
 SELECT COUNT(*) FROM visits WHERE read_text('/etc/passwd') = 'x'
 SELECT COUNT(*) FROM visits WHERE error('stop') IS NULL
-SELECT COUNT(*) FROM visits WHERE ward ~ '(a+)+$'
-SELECT COUNT(*) FROM visits WHERE regexp_matches(ward, '(a+)+$')
-SELECT COUNT(*) FROM visits WHERE ward SIMILAR TO 'a*'
+SELECT COUNT(*) FROM visits WHERE ward ~ '(?=a+)+$'
+SELECT COUNT(*) FROM visits WHERE regexp_matches(ward, ward)
+SELECT COUNT(*) FROM visits WHERE ward SIMILAR TO '(a{100}){100}'
 SELECT COUNT(*) FROM visits WHERE ward LIKE ward
 SELECT COUNT(*) FROM visits WHERE ward LIKE 'a%' ESCAPE '$'
 SELECT COUNT(*) FROM visits WHERE repeat(ward, 1000000000) = ''
@@ -189,7 +188,7 @@ SELECT COUNT(*) INTO leak FROM visits
 SELECT COUNT(*) FROM visits FOR UPDATE
 SELECT COUNT(*) FROM visits LIMIT 10%
 SELECT COUNT(*) FROM visits LIMIT (SELECT 1)
-SELECT COUNT(*) FROM visits GROUP BY ALL ORDER BY ALL
+SELECT ward FROM visits GROUP BY ALL ORDER BY ALL
 SELECT ward, COUNT(*) FROM visits GROUP BY ward, GROUPING SETS ((pid))
 SELECT pid, COUNT(*) FROM visits GROUP BY pid
 SELECT pid, COUNT(*) FROM visits GROUP BY 1
@@ -209,9 +208,9 @@ SELECT HISTOGRAM(cost) FROM visits
 SELECT MODE(pid) FROM visits
 SELECT BIT_XOR(pid) FROM visits
 SELECT PRODUCT(cost) FROM visits
-SELECT APPROX_COUNT_DISTINCT(pid) FROM visits
+SELECT MODE(ward) FROM visits
 SELECT SUM(DISTINCT cost) FROM visits
-SELECT COUNT(DISTINCT pid, cost) FROM visits
+SELECT SUM(DISTINCT pid, cost) FROM visits
 SELECT COUNT(*) FILTER (WHERE (SELECT MAX(cost) FROM visits) > 1) FROM visits
 SELECT CASE WHEN COUNT(*) > 1 THEN read_text('/etc/passwd') END FROM visits
 SELECT COUNT(*) + (SELECT COUNT(*) FROM visits) FROM visits

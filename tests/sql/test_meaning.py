@@ -18,7 +18,7 @@ import pytest
 from hubbub.engines import DuckDB
 from hubbub.releases import Release
 from hubbub.sql import answer, measurement
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import HubbubError
 from tests.sql._exact import SECRET, _Exact, _ExactCurve
@@ -168,6 +168,12 @@ SELECT COUNT(*) AS n FROM visits WHERE 1 / (k - k) > 5 OR cost % 0.0e0 > 1
 SELECT COUNT(*) AS n FROM visits WHERE TRY_CAST(x * 5 AS TINYINT) IS NULL
 SELECT COUNT(*) AS n FROM visits WHERE ts >= DATE '2020-03-01 23:00'
 SELECT -x AS x, COUNT(*) AS n FROM visits v GROUP BY v.x HAVING x > 70 ORDER BY x + 0
+SELECT CORR(k, x) AS r, COVAR_POP(x, k) AS c, REGR_COUNT(k, x) AS n, REGR_AVGX(k, x) AS a, REGR_AVGY(k, x) AS b FROM visits
+SELECT ward, COVAR_SAMP(k, x) AS c, REGR_SLOPE(k, x) AS s, REGR_INTERCEPT(k, x) AS i, REGR_R2(k, x) AS r FROM visits WHERE k BETWEEN -5 AND 9 GROUP BY ward
+SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.vid = b.vid WHERE a.k = b.k
+SELECT COUNT(*) AS n, SUM(b.n) AS s FROM items a JOIN items b ON a.vid = b.vid AND a.n < b.n
+SELECT AVG(k - (SELECT MIN(z.k) FROM visits z WHERE z.pid = v.pid)) AS a FROM visits v
+SELECT ward, COUNT(DISTINCT pid) AS n, 3 AS three FROM visits GROUP BY ALL
 SELECT x % 3 AS j, COUNT(*) AS k FROM visits GROUP BY 1 HAVING k > 3 ORDER BY k
 SELECT x, COUNT(*) AS n FROM visits GROUP BY x
 SELECT k, ward, COUNT(*) AS n, AVG(cost) AS a FROM visits WHERE k >= -3 AND 7.5 > k GROUP BY k, ward

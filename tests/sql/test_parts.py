@@ -36,6 +36,15 @@ SELECT COUNT(r) AS n FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY pid ORDER B
 SELECT COUNT(*) AS n FROM (SELECT DISTINCT pid, RANK() OVER (PARTITION BY pid ORDER BY k NULLS FIRST) AS r, DENSE_RANK() OVER (PARTITION BY pid ORDER BY k) AS d, FIRST_VALUE(k) OVER (PARTITION BY pid ORDER BY k DESC) AS f FROM visits) AS s WHERE r + d + f > 2
 SELECT COUNT(*) AS n FROM visits WHERE COALESCE(k, x, 3) > LEAST(k, x, 2) AND CONCAT(txt, ward) = 'a'
 SELECT COUNT(*) AS n FROM visits WHERE NOT (k = 1) AND (x > 2 OR -k > 3)
+SELECT COUNT(*) AS n FROM visits WHERE STRFTIME(ts, '%Y') = '2020' AND DAYNAME(day) = 'Monday' AND MONTHNAME(day) = 'May' AND ISODOW(day) = 3
+SELECT COUNT(*) AS n FROM visits WHERE EPOCH(ts) > 3 AND TIME_BUCKET(INTERVAL 1 WEEK, day) > DATE '2020-01-01' AND LAST_DAY(day) > day
+SELECT COUNT(*) AS n FROM visits WHERE DATE_ADD(day, INTERVAL 3 MONTH) > ts AND LOG(2, k) > 1 AND LOG(k) < 2
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(txt, 'a+') AND txt SIMILAR TO 'b|c' AND REGEXP_FULL_MATCH(txt, 'd') AND REGEXP_EXTRACT(txt, '(e)', 1) = 'e'
+SELECT COUNT(DISTINCT (k, ward)) AS n, COUNT(DISTINCT k, x) AS m FROM visits
+SELECT CORR(k, x) AS a, COVAR_POP(k, x) AS b, COVAR_SAMP(k, x) AS c, REGR_SLOPE(k, x) AS d, REGR_INTERCEPT(k, x) AS e, REGR_R2(k, x) AS f, REGR_COUNT(k, x) AS g, REGR_AVGX(k, x) AS h, REGR_AVGY(k, x) AS i FROM visits
+SELECT ward, APPROX_COUNT_DISTINCT(k) AS n FROM visits GROUP BY ALL ORDER BY ALL DESC
+SELECT COUNT(*) AS n FROM (SELECT k, ward FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day) = 1) AS s
+SELECT COUNT(*) AS n FROM visits WHERE day < CURRENT_DATE AND ts < CURRENT_TIMESTAMP AND ts < NOW() - INTERVAL 3 DAY AND ts > LOCALTIMESTAMP
 SELECT COUNT(*) AS n FROM visits WHERE DATETRUNC('month', day) > DATE '2020-01-01' AND DATE_PART('month', day) = 3
 """  # noqa: E501
 
@@ -64,7 +73,7 @@ ALIKE: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     **{
         (name, flag): ((), "said by the parser for this dialect, always; NULLs are skipped or passed on as in DuckDB")
         for name in FUNCTIONS
-        for flag in ("ignore_nulls", "safe", "coalesce", "date_part_boundary")
+        for flag in ("ignore_nulls", "safe", "coalesce", "date_part_boundary", "null_if_pos_overflow")
     },
 }
 UNWRITTEN = {"DateTrunc"}  # of other dialects; the parser says TimestampTrunc here

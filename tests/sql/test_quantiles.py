@@ -16,7 +16,7 @@ from hubbub.mechanisms import JointQuantiles, NoisyCDF
 from hubbub.releases import Release
 from hubbub.sql import Connection, connect, measurement
 from hubbub.sql.measurement import NoisyResult, QuantilePairs
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
 from hubbub.terms import Budget, ExponentialChoice
 from tests.sql.passes.datasets import HOSPITAL

@@ -22,8 +22,8 @@ from hubbub.ledger import Ledger
 from hubbub.sql.connection import Connection
 from hubbub.sql.open_connection import connect, declare
 from hubbub.sql.prepare_copy import prepare
-from hubbub.sql.price import PriceTerms
-from hubbub.sql.priced_statement import price_statement
+from hubbub.sql.pricing.price import PriceTerms
+from hubbub.sql.pricing.priced_statement import price_statement
 from hubbub.terms import Budget, HubbubError, MissingParameter, OutOfRange, SourceUnavailable
 from tests.sql import _hostile
 

@@ -16,7 +16,7 @@ from hubbub.mechanisms import DiscreteGaussian, Geometric
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import connect
 from hubbub.sql.compiler.query_plan import How, NoiseKind, readings_in
-from hubbub.sql.noise_allocation import joint_event
+from hubbub.sql.pricing.noise_allocation import joint_event
 from hubbub.sql.quote import QueryPlan, plan_kinds
 from hubbub.terms import Budget, Neighbours, PureStep
 from tests.sql._exact import engine_over, read_exactly

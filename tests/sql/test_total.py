@@ -88,10 +88,19 @@ NUMBERS = [
         "SUM(CLIP(-{c}, 0, 5))",
     ),
     *("SUM(CLIP({c} % {c}, 0, 1))", "SUM(CLIP(ABS({c}) + EXP({c}), 0, 1))"),
-    *("SUM(CLIP(LN({c}) + SQRT({c}), 0, 1))", "SUM(CLIP(POWER({c}, {c}), 0, 1))", "SUM(CLIP(ROUND({c}, 15), 0, 1))"),
+    *(
+        "SUM(CLIP(LN({c}) + SQRT({c}) + LOG({c}) + LOG(2, {c}), 0, 1))",
+        "SUM(CLIP(POWER({c}, {c}), 0, 1))",
+        "SUM(CLIP(ROUND({c}, 15), 0, 1))",
+    ),
     *("SUM(CLIP(FLOOR({c}) + CEIL({c}) + TRUNC({c}), 0, 1))", "SUM(SIGN({c}))"),
     *("SUM(CLIP(CAST({c} AS INTEGER), 0, 9))", "COUNT(CAST({c} AS BOOLEAN))", "MEDIAN(CLIP({c}, 0, 5))"),
-    *("COUNT(*) FILTER (WHERE {c} > 1.5 OR NULLIF({c}, 0) IN (1, 2.5))", "VAR_POP(CLIP({c}, 0, 5))"),
+    *(
+        "COUNT(*) FILTER (WHERE {c} > 1.5 OR NULLIF({c}, 0) IN (1, 2.5))",
+        "VAR_POP(CLIP({c}, 0, 5))",
+        "COUNT(DISTINCT ({c}, p))",
+    ),
+    *("CORR({c}, p)", "REGR_SLOPE(CLIP({c}, 0, 5), {c}) FILTER (WHERE p > 1)", "COUNT(DISTINCT p, {c})"),
     *("SUM(CLIP(COALESCE(LEAST({c}, 3), GREATEST({c}, 1)), 0, 9))", "SUM(CLIP(CAST({c} AS DOUBLE), -9, 9))"),
 ]
 TEXTS = [
@@ -103,7 +112,11 @@ TEXTS = [
         "COUNT(*) FILTER (WHERE {c} LIKE '%_' OR {c} ILIKE 'A%' OR {c} < 'b')",
         "COUNT(*) FILTER (WHERE {c} IN ('a', ''))",
     ),
-    *("COUNT(*) FILTER (WHERE STARTS_WITH({c}, 'a') OR CONTAINS({c}, 'b'))",),
+    *("COUNT(*) FILTER (WHERE STARTS_WITH({c}, 'a') OR CONTAINS({c}, 'b'))", "COUNT(DISTINCT ({c}, p))"),
+    *(
+        "COUNT(*) FILTER (WHERE REGEXP_MATCHES({c}, '^(a|\\w+.[^a-c]){{2,20}}$'))",
+        "COUNT(REGEXP_EXTRACT({c}, '(.)b*', 1))",
+    ),
 ]
 MOMENTS = [
     *(
@@ -111,6 +124,14 @@ MOMENTS = [
         "SUM(CLIP(YEAR({c}), 1900, 2100))",
         "SUM(EXTRACT(dow FROM {c}))",
         "COUNT(CAST({c} AS VARCHAR))",
+    ),
+    *("COUNT(DISTINCT ({c}, p))",),
+    *("COUNT({c} + INTERVAL 40 DAY)", "COUNT({c} - INTERVAL '3 months')", "COUNT({c} + INTERVAL '1000 years')"),
+    *("COUNT(LAST_DAY({c}))", "COUNT(CAST({c} AS DATE) + 1)", "COUNT(STRFTIME({c}, '%Y-%m-%d %H %j %A %B'))"),
+    *("SUM(CLIP(EPOCH({c}), 0, 9))", "COUNT(*) FILTER (WHERE {c} - TIMESTAMP '2020-01-01 00:00:00' > INTERVAL 3 DAY)"),
+    *(
+        f"SUM(CLIP(DATE_DIFF('{unit}', {{c}}, TIMESTAMP '2020-01-01 00:00:00'), 0, 9))"
+        for unit in ("hour", "minute", "second", "millisecond", "microsecond")
     ),
     *("COUNT(DATE_TRUNC('week', {c}))", "COUNT(DATE_TRUNC('hour', {c}))", "COUNT(CAST({c} AS DATE))"),
     *("SUM(CLIP(DATE_DIFF('day', {c}, DATE '2020-01-01'), 0, 9))", "SUM(CLIP(DATE_DIFF('month', {c}, {c}), 0, 9))"),

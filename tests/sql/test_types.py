@@ -24,7 +24,7 @@ from hubbub.schema.description import describe
 from hubbub.schema.draft import from_dataset
 from hubbub.schema.tables import Dataset, Kind
 from hubbub.sql.open_connection import connect, declare
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import Budget, HubbubError
 

@@ -11,8 +11,10 @@ from hubbub.relations.column_images import half_away
 from hubbub.relations.column_printer import stored_column
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
+from hubbub.relations.moments import SHORT_UNITS, DateShift, is_short, time_signs
 from hubbub.relations.native_types import form_of, is_kind, kind_of_type, shown_type
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
+from hubbub.relations.patterns import BadPattern, TextPattern, read_pattern
 from hubbub.relations.person import (
     TableOwner,
     check_ids,
@@ -32,11 +34,15 @@ __all__ = [
     "DOUBLE",
     "INTEGER",
     "MOST_DIGITS",
+    "SHORT_UNITS",
     "TARGETS",
+    "BadPattern",
     "CastTarget",
+    "DateShift",
     "Dialect",
     "Expr",
     "TableOwner",
+    "TextPattern",
     "ValueFacts",
     "bucket_number",
     "build",
@@ -53,6 +59,7 @@ __all__ = [
     "half_away",
     "is_direct",
     "is_kind",
+    "is_short",
     "kind_of",
     "kind_of_type",
     "limits",
@@ -64,12 +71,14 @@ __all__ = [
     "place_of",
     "print_expression",
     "print_relation",
+    "read_pattern",
     "readable",
     "renamed",
     "shifted",
     "shown",
     "shown_type",
     "stored_column",
+    "time_signs",
     "under_condition",
     "works_on_text",
 ]

@@ -11,8 +11,10 @@ from hubbub.relations.casts import CastTarget, whole_bounds
 from hubbub.relations.column_printer import calendar
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.expressions import Expr
+from hubbub.relations.moments import SHORT_UNITS, time_signs
 from hubbub.relations.number_types import DOUBLE
 from hubbub.schema import Kind, Value
+from hubbub.terms import NotAllowed
 
 _DOUBLES = {
     *("add", "sub", "mul", "div", "int_div", "mod", "neg", "abs", "sign", "floor", "ceil", "trunc", "round"),
@@ -139,7 +141,53 @@ class OperationPrinter:
 
     def _date_diff(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         safe = [calendar(part, arg.kind, self.dialect) for arg, part in zip(value.args, parts, strict=True)]
+        if value.param in SHORT_UNITS:
+            safe = [self._moment(arg, part) for arg, part in zip(value.args, parts, strict=True)]
         return self.dialect.date_diff[value.param].format(*parts, c=safe)
+
+    def _moment(self, value: Expr, text: str) -> str:
+        """A date or timestamp inside the calendar, as a timestamp."""
+        safe = calendar(text, value.kind, self.dialect)
+        return safe if value.kind is Kind.TIMESTAMP else self.dialect.casts[Kind.TIMESTAMP].format(safe)
+
+    def _shift(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        """A moment so much later: a short interval leaves the calendar by little, and what does is missing."""
+        shift = value.param
+        words = {"months": shift.months, "days": shift.days, "seconds": shift.seconds}
+        later = self.dialect.operations["shift"].format(self._moment(value.args[0], parts[0]), **words)
+        safe = calendar(later, Kind.TIMESTAMP, self.dialect)
+        return self.dialect.casts[Kind.DATE].format(safe) if shift.as_date else safe
+
+    def _match_part(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        if not self.dialect.match_part:
+            raise NotAllowed(
+                f"a part of a text that a pattern matches cannot be taken on {self.dialect.name}.",
+                why="Of several matches it takes the longest, and other engines the first.",
+                fix="Use LEFT, SUBSTRING, or CASE with REGEXP_MATCHES.",
+            )
+        pattern, group = (self.literal(each) for each in value.param[:2])
+        return self.dialect.match_part.format(parts[0], pattern=pattern, group=group)
+
+    def _strftime(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        signs = time_signs(value.param) or []
+        words = [self.dialect.time_signs[sign] if sign else self.dialect.time_text.format(text) for sign, text in signs]
+        form = self.literal("".join(words))
+        return self.dialect.operations["strftime"].format(self._moment(value.args[0], parts[0]), form=form)
+
+    def _spelled(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        """Several values as one text: of each its length and itself, so that no two lists look alike."""
+        texts = []
+        for arg, part, number in zip(value.args, parts, numbers, strict=True):
+            moment = arg.kind in (Kind.DATE, Kind.TIMESTAMP)
+            plain = calendar(part, arg.kind, self.dialect) if moment else part
+            if arg.kind is Kind.NUMBER:
+                plain = f"({number} + 0.0)"  # 0 and -0 are one number
+            elif arg.kind is Kind.INTEGER and arg.op not in ("column", "literal"):
+                plain = self.dialect.casts[Kind.INTEGER].format(part)
+            text = self.dialect.casts[Kind.TEXT].format(plain)
+            size = self.dialect.casts[Kind.TEXT].format(f"length({text})")
+            texts.append(f"coalesce({size} || ':' || {text}, '-')")
+        return f"({' || '.join(texts)})"
 
     # ------------------------------------------------------------ casts
 
@@ -190,5 +238,9 @@ _RULES: dict[str, Callable[[OperationPrinter, Expr, list[str], list[str]], str]]
     "extract": OperationPrinter._extract,
     "date_trunc": OperationPrinter._date_trunc,
     "date_diff": OperationPrinter._date_diff,
+    "shift": OperationPrinter._shift,
+    "match_part": OperationPrinter._match_part,
+    "strftime": OperationPrinter._strftime,
     "cast": OperationPrinter._cast,
+    "spelled": OperationPrinter._spelled,
 }

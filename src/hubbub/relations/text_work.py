@@ -14,15 +14,18 @@ from hubbub.schema import Kind
 
 _BYTES_OF_A_CHARACTER = 4  # in UTF-8, at most
 _BYTES_OF_A_NUMBER = 16  # a huge integer; others take half of it
+_SHOWN_AS = {"pipe": "||", "spelled": "DISTINCT"}
 _SHOWN = 64  # characters of a number, date or truth value as text
-_MAKERS = ("concat", "pipe", "replace")
+_MAKERS = ("concat", "pipe", "replace", "spelled")
 _FINDERS = ("like", "ilike", "contains", "starts_with")
-FUNCTIONS = (*_MAKERS, *_FINDERS, "lower", "upper", "trim", "length", "substring", "left", "right")
+_MATCHERS = ("matches", "match_part")  # the last of their parameters is the steps that one character can take
+FUNCTIONS = (*_MAKERS, *_FINDERS, *_MATCHERS, "lower", "upper", "trim", "length", "substring", "left", "right")
 
 
 def text_width(value: Expr) -> int:
     """How many characters the text has at most."""
-    return min(width_made(value), limits.TEXT)
+    whole = value.op == "spelled" or any(part.op == "spelled" for part in value.args)  # which is never cut
+    return min(width_made(value), limits.MADE if whole else limits.TEXT)
 
 
 def width_made(value: Expr) -> int:
@@ -54,10 +57,12 @@ def _width_of_substring(value: Expr, widths: list[int]) -> int:
 
 _MADE: dict[str, Callable[[Expr, list[int]], int]] = {
     **dict.fromkeys(("concat", "pipe"), lambda _, widths: sum(widths)),
-    **dict.fromkeys(("lower", "upper", "trim", "nullif", "window"), lambda _, widths: widths[0]),
+    **dict.fromkeys(("lower", "upper", "trim", "nullif", "window", "match_part"), lambda _, widths: widths[0]),
     **dict.fromkeys(("coalesce", "least", "greatest", "cast"), lambda _, widths: max(widths)),
     **dict.fromkeys(("left", "right"), _width_of_left),
     "substring": _width_of_substring,
+    "spelled": lambda _, widths: sum(widths) + 8 * len(widths),
+    "strftime": lambda value, _: 10 * len(value.param),  # a sign is two letters, and September nine
     "replace": _width_of_replace,
     "case": lambda _, widths: max(*widths[1:-1:2], widths[-1]),
 }
@@ -65,15 +70,15 @@ _MADE: dict[str, Callable[[Expr, list[int]], int]] = {
 
 def is_cut(value: Expr) -> bool:
     """Whether the operation may make more than is kept of a text."""
-    return value.op in _MAKERS and width_made(value) > limits.TEXT
+    return value.op in _MAKERS and value.op != "spelled" and width_made(value) > limits.TEXT
 
 
 def check_made(value: Expr) -> None:
     """Refuse an operation that may make a very long text."""
     if value.op in _MAKERS and width_made(value) > limits.MADE:
         raise limits.over(
-            f"{value.op.upper().replace('PIPE', '||')} can make a text of {width_made(value):,} characters here, and "
-            f"{limits.MADE:,} are the most.",
+            f"{_SHOWN_AS.get(value.op, value.op.upper())} can make a text of {width_made(value):,} characters here, "
+            f"and {limits.MADE:,} are the most.",
             "One person's row could take as much memory and time as all others together.",
             "Cut the text first: LEFT(s, 100).",
         )
@@ -82,6 +87,8 @@ def check_made(value: Expr) -> None:
 def characters_looked_at(value: Expr) -> int:
     """Characters that are looked at to compute the operation from its parts."""
     length = sum(text_width(part) for part in value.args if part.kind is Kind.TEXT)
+    if value.op in _MATCHERS:
+        return length * int(value.param[-1])
     return length * max(1, len(value.param)) if value.op in _FINDERS else length
 
 

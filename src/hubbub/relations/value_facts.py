@@ -17,6 +17,7 @@ from hubbub.relations import limits
 from hubbub.relations.casts import cast_facts
 from hubbub.relations.column_images import MOST_VALUES, grid_values, half_away, image_of
 from hubbub.relations.expressions import Expr, ValueFacts, place_of
+from hubbub.relations.moments import SHORT_UNITS, shift_facts, short_difference, strftime_facts
 from hubbub.relations.number_types import type_of
 from hubbub.schema import Kind
 
@@ -402,6 +403,9 @@ def shifted(day: date, months: int) -> date:
 
 def _date_diff(parts: Sequence[Expr], unit: object) -> ValueFacts:
     """Whole days between two dates, or boundaries crossed between them."""
+    if unit in SHORT_UNITS:
+        facts = short_difference(parts, str(unit))
+        return _number(parts, (facts.lower, facts.upper), facts.step)
     first, second = _day_bounds(parts[0].facts), _day_bounds(parts[1].facts)
     if first is None or second is None:
         return ValueFacts(kind=Kind.INTEGER, step=Fraction(1))
@@ -448,14 +452,16 @@ _RULES: dict[str, Callable[[Sequence[Expr], object], ValueFacts]] = {
     **dict.fromkeys(
         ("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "isnull", "same", "in", "like", "ilike"), _boolean
     ),
-    **dict.fromkeys(("contains", "starts_with", "exists", "not_null", "present"), _boolean),
+    **dict.fromkeys(("contains", "starts_with", "matches", "exists", "not_null", "present"), _boolean),
     "lower": _text_of(str.lower),
     "upper": _text_of(str.upper),
     "trim": _text_of(lambda text: text.strip(" ")),
-    **dict.fromkeys(("substring", "left", "right", "concat", "pipe", "replace"), _text),
+    **dict.fromkeys(("substring", "left", "right", "concat", "pipe", "replace", "match_part", "spelled"), _text),
     "length": _length,
     "extract": _extract,
     "date_trunc": _date_trunc,
     "date_diff": _date_diff,
+    "shift": shift_facts,
+    "strftime": strftime_facts,
     "cast": cast_facts,
 }

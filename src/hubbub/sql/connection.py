@@ -13,8 +13,8 @@ from hubbub.schema import Dataset, Description, describe
 from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.explain_plan import PlanExplanation, explain_plan, explained_question
 from hubbub.sql.jobs import AskJob
-from hubbub.sql.price import AUTO, PriceTerms, noise_kinds
-from hubbub.sql.priced_statement import plan_statement, price_statement
+from hubbub.sql.pricing.price import AUTO, PriceTerms, noise_kinds
+from hubbub.sql.pricing.priced_statement import plan_statement, price_statement
 from hubbub.sql.quote import QueryQuote
 from hubbub.sql.relation.ask_relation import RelationQuote, ask_relation, explain_relation, preview_relation
 from hubbub.sql.relation.find_inner import AskedRelation

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from hubbub.engines import Engine
 from hubbub.mechanisms import JointQuantiles
 from hubbub.schema import Kind, Value
-from hubbub.sql.compiler.lower_plan import EngineStatement
+from hubbub.sql.compiler.lowering.lower_plan import EngineStatement
 from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, QuantileCurve, QuestionPlan, grid_step
-from hubbub.sql.noise_allocation import NoiseAllocation
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 
 Integers: TypeAlias = NDArray[np.int64]
 

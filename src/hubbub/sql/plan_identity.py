@@ -16,7 +16,7 @@ from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
-from hubbub.relations import DOUBLE, CastTarget, Expr, ValueFacts, column_named
+from hubbub.relations import DOUBLE, CastTarget, DateShift, Expr, ValueFacts, column_named
 from hubbub.schema import Column, Dataset, Kind, Table, Value
 from hubbub.sql.compiler.person_links import conjuncts, is_same_person
 from hubbub.sql.compiler.query_plan import (
@@ -63,7 +63,7 @@ OPERATIONS = _operation_tags(
     "add sub mul div int_div mod neg abs sign floor ceil trunc round sqrt ln log10 exp power "
     "least greatest coalesce nullif case eq ne lt le gt ge same in and or not isnull not_null present "
     "like ilike contains starts_with lower upper trim length substring left right concat pipe replace "
-    "extract date_trunc date_diff cast"
+    "extract date_trunc date_diff cast shift strftime matches match_part spelled"
 )
 _PER_PERSON = _operation_tags("count sum avg min max")
 _WINDOWS = _operation_tags("row_number rank dense_rank lag lead first_value count sum avg min max")
@@ -272,6 +272,8 @@ def _remainder_identity(value: Expr) -> dict[str, Json]:
 def _parameter_identity(param: object) -> Json:
     if isinstance(param, CastTarget):
         return {"kind": _KINDS[param.kind], "width": param.width, "digits": param.digits, "name": param.name or None}
+    if isinstance(param, DateShift):
+        return {"months": param.months, "days": param.days, "seconds": param.seconds, "date": param.as_date}
     if isinstance(param, tuple):
         return [_parameter_identity(part) for part in param]
     if param is None or type(param) in (int, str):

@@ -11,9 +11,9 @@ from hubbub.ledger import AccountBalance, amount_words
 from hubbub.mechanisms import WeightedPartitionSelection
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.compiler.query_plan import KeySelection, QuestionPlan, readings_in
-from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors
-from hubbub.sql.noise_allocation import NoiseAllocation
-from hubbub.sql.noise_choice import Alternative
+from hubbub.sql.pricing.error_prediction import Predicted, mechanism_words, predict_errors
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation
+from hubbub.sql.pricing.noise_choice import Alternative
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Real, exact, fraction_of
 

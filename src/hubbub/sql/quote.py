@@ -10,13 +10,13 @@ from hubbub.relations import DIALECTS
 from hubbub.releases import LONGEST, JobFacts
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one, read_question
-from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
+from hubbub.sql.compiler.lowering.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
 from hubbub.sql.measurement import size_of
-from hubbub.sql.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
+from hubbub.sql.pricing.price import Price
 from hubbub.terms import Event, Guarantee, HubbubError, Unit
 
 _FIXED = "0"  # the hash key in what is only tried or shown

@@ -14,8 +14,8 @@ from hubbub.releases import JobFacts, Release, release_job, request_for
 from hubbub.sql import measurement
 from hubbub.sql.jobs import AskJob
 from hubbub.sql.measurement import NoisyResult
-from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.sql.plan_identity import Json
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import BudgetConflict, Compose, Event, GaussianNoise, Receipt
 

@@ -172,7 +172,7 @@ SELECT 'a' AS what, COUNT(*) AS n FROM visits UNION ALL SELECT 'b', COUNT(DISTIN
 -- m0 = COUNT(DISTINCT person) (people)
 -- weights 1.0000
 -- output column_1 = 'b'
--- output column_2 = read(ref of m0)
+-- output count(DISTINCT patient_id) = read(ref of m0)
 
 -- name: missing bounds
 SELECT SUM(weight) FROM visits
@@ -276,3 +276,40 @@ SELECT diagnosis, COUNT(DISTINCT patient_id) AS n, SUM(cost) / COUNT(DISTINCT pa
 -- output each = div(read(ref of m0), read(people of the chosen key))
 -- having gt(read(people of the chosen key), 9)
 -- note: Groups of few people usually do not appear, and some others may be missing by chance.
+-- name: statistics of two numbers
+SELECT ward, CORR(cost, birth_year) AS r, REGR_SLOPE(cost, birth_year) AS s, REGR_AVGX(cost, birth_year) AS x, REGR_COUNT(cost, birth_year) AS n FROM visits v JOIN patients p ON p.patient_id = v.patient_id GROUP BY ward
+-- expected:
+-- key ward: 3 public values
+-- m0 = SUM(cost) (sum, steps of 1 in [0, 5000] around 2500)
+-- m1 = SUM(birth_year) (sum, steps of 1 in [1900, 2025] around 1962)
+-- m2 = SUM of squares(cost) (sum, steps of 1 in [0, 5000] around 2500)
+-- m3 = SUM of squares(birth_year) (sum, steps of 1 in [1900, 2025] around 1962)
+-- m4 = SUM(GREATEST(LEAST(cost, 5000), 0) - 2500 * GREATEST(LEAST(birth_year, 2025), 1900) - 1962) (sum, steps of 1 in [-157500, 157500])
+-- m5 = COUNT(pairs) (sum)
+-- weights 0.1686, 0.2065, 0.1686, 0.1686, 0.1686, 0.1192
+-- output ward = key(0)
+-- output r = read(corr of m5, m0, m1, m2, m3, m4)
+-- output s = read(regr_slope of m5, m0, m1, m2, m3, m4)
+-- output x = read(mean of m1, m5)
+-- output n = read(ref of m5)
+-- note: Rows with no ward, or one outside the public values, are left out.
+
+-- name: statistics of a number without bounds
+SELECT COVAR_POP(cost, weight) AS c FROM visits
+-- expected:
+-- Unbounded [P805]: COVAR_POP(cost, weight) needs bounds of weight.
+--   One person's value could move the answer without limit.
+--   Declare them: bounds={'weight': (0, 100)}, --bound weight=0:100, or in a descriptor weight = { lower = 0, upper = 100 }; or write COVAR_POP(cost, CLIP(weight, 0, 100)).
+--   docs: errors/P805
+
+-- name: pairs that meet a condition
+SELECT COVAR_SAMP(cost, CLIP(weight, 0, 9)) FILTER (WHERE urgent) AS c FROM visits
+-- expected:
+-- m0 = SUM(cost) (sum, steps of 1 in [0, 5000] around 2500)
+-- m1 = SUM(CASE ... END) (sum, steps of 0.001 in [0, 9000] around 4500)
+-- m2 = SUM of squares(cost) (sum, steps of 1 in [0, 5000] around 2500)
+-- m3 = SUM of squares(CASE ... END) (sum, steps of 1e-06 in [0, 9000] around 4500)
+-- m4 = SUM(GREATEST(LEAST(cost, 5000), 0) - 2500 * GREATEST(LEAST(CASE ... END, 9), 0) - 4.5) (sum, steps of 0.1 in [-112500, 112500])
+-- m5 = COUNT(pairs) (sum)
+-- weights 0.1818, 0.1818, 0.1818, 0.1818, 0.1818, 0.0909
+-- output c = read(covar_samp of m5, m0, m1, m2, m3, m4)

@@ -155,12 +155,9 @@ SELECT SUM(DISTINCT cost) FROM visits
 -- name: COUNT(DISTINCT a, b)
 SELECT COUNT(DISTINCT (ward, diagnosis)) FROM visits
 -- expected:
--- NotAllowed [P802]: this cannot stand here. At line 1, column 24:
---     SELECT COUNT(DISTINCT (ward, diagnosis)) FROM visits
---                            ^^^^^^^^^^^^^^^
---   It is no value of one row.
---   docs/sql-coverage.md lists what can be written.
---   docs: errors/P802
+-- from visits as t0
+-- output column_1 = aggregate(spelled(t0.ward, t0.diagnosis), count distinct)
+-- rows of one person: 50
 
 -- name: SUM of a text
 SELECT SUM(diagnosis) FROM visits
@@ -365,12 +362,10 @@ SELECT COUNT(*) FROM visits WHERE diagnosis LIKE ward
 -- name: an interval on a column
 SELECT COUNT(*) FROM visits WHERE day + INTERVAL 1 DAY > '2025-01-01'
 -- expected:
--- NotAllowed [P802]: an interval can be added to a literal date alone. At line 1, column 35:
---     SELECT COUNT(*) FROM visits WHERE day + INTERVAL 1 DAY > '2025-01-01'
---                                       ^^^
---   On a column it could leave the calendar, and fail because of one row.
---   Compare the column with a literal date, or use DATE_DIFF.
---   docs: errors/P802
+-- from visits as t0
+-- where gt(shift(t0.day, 1 days), 2025-01-01 00:00:00)
+-- output count_star() = aggregate(count)
+-- rows of one person: 50
 
 -- name: TRIM of other signs
 SELECT COUNT(*) FROM visits WHERE TRIM(LEADING 'x' FROM diagnosis) = 'a'
@@ -614,7 +609,7 @@ SELECT 'visits' AS what, COUNT(*) AS n FROM visits UNION ALL SELECT 'stays', COU
 -- UNION ALL
 -- from stays as t1
 -- output column_1 = 'stays'
--- output column_2 = aggregate(count)
+-- output count_star() = aggregate(count)
 -- rows of one person: 20
 
 -- name: ROLLUP
@@ -1422,3 +1417,393 @@ SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.ward = p.town WHERE
 --   Until noise is added, a row may depend on one person's data alone.
 --   Join and group by the declared person, and aggregate over people outside.
 --   docs: errors/P807
+-- section: Conditions and expressions
+-- name: a moment so much later
+SELECT COUNT(*) AS n FROM visits WHERE day - INTERVAL '3 months' < '2025-01-01' AND CAST(day AS DATE) + 7 > day
+-- expected:
+-- from visits as t0
+-- where and(lt(shift(t0.day, -3 months), 2025-01-01 00:00:00), gt(shift(cast(t0.day, date), 7 days), t0.day))
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: a difference in hours
+SELECT AVG(DATE_DIFF('hour', day, TIMESTAMP '2025-12-31 12:00:00')) AS hours FROM visits
+-- expected:
+-- from visits as t0
+-- output hours = aggregate(date_diff(t0.day, 2025-12-31 12:00:00, 'hour'), avg)
+-- rows of one person: 50
+
+-- name: a difference beside an interval
+SELECT COUNT(*) AS n FROM visits WHERE TIMESTAMP '2025-12-31 12:00:00' - day > INTERVAL 36 HOUR
+-- expected:
+-- from visits as t0
+-- where gt(date_diff(t0.day, 2025-12-31 12:00:00, 'microsecond'), 129600000000)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: seconds and days of a difference
+SELECT AVG(EXTRACT(EPOCH FROM TIMESTAMP '2025-12-31 12:00:00' - day) / 3600) AS h, MAX(EXTRACT(DAY FROM TIMESTAMP '2025-12-31 12:00:00' - day)) AS d FROM visits
+-- expected:
+-- from visits as t0
+-- output h = aggregate(div(div(date_diff(t0.day, 2025-12-31 12:00:00, 'microsecond'), 1000000), 3600), avg)
+-- output d = aggregate(int_div(date_diff(t0.day, 2025-12-31 12:00:00, 'microsecond'), 86400000000), max)
+-- rows of one person: 50
+
+-- name: a moment as text
+SELECT STRFTIME(day, '%Y-%m') AS month, DAYNAME(day) AS weekday, COUNT(*) AS n FROM visits GROUP BY month, weekday
+-- expected:
+-- from visits as t0
+-- key month = strftime(t0.day, '%Y-%m'): text, 12 values ('2025-01', '2025-02', '2025-03', '2025-04', ...)
+-- key weekday = strftime(t0.day, '%A'): text, 7 values ('Wednesday', 'Thursday', 'Friday', 'Saturday', ...)
+-- output month = key(0)
+-- output weekday = key(1)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: buckets of time
+SELECT TIME_BUCKET(INTERVAL 1 WEEK, day) AS week, COUNT(*) AS n FROM visits GROUP BY week
+-- expected:
+-- from visits as t0
+-- key week = date_trunc(t0.day, 'week'): date, [20087, 20451], 53 values (2024-12-30, 2025-01-06, 2025-01-13, 2025-01-20, ...)
+-- output week = key(0)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: logarithms
+SELECT AVG(LOG10(cost + 1)) AS a, AVG(LOG(2, cost + 1)) AS b FROM visits
+-- expected:
+-- from visits as t0
+-- output a = aggregate(log10(add(t0.cost, 1)), avg)
+-- output b = aggregate(div(log10(add(t0.cost, 1)), log10(2)), avg)
+-- rows of one person: 50
+
+-- name: a difference of moments by itself
+SELECT AVG(TIMESTAMP '2025-12-31 12:00:00' - CAST(day AS TIMESTAMP)) AS a FROM visits
+-- expected:
+-- WrongType [P804]: a difference of moments is an interval. At line 1, column 22:
+--     SELECT AVG(TIMESTAMP '2025-12-31 12:00:00' - CAST(day AS TIMESTAMP)) AS a FROM visits
+--                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   The kinds of values must be clear before data is read.
+--   Write DATE_DIFF('minute', y, x) for x - y.
+--   docs: errors/P804
+
+-- name: hours of a difference
+SELECT AVG(EXTRACT(HOUR FROM TIMESTAMP '2025-12-31 12:00:00' - day)) AS a FROM visits
+-- expected:
+-- NotAllowed [P802]: of a difference, days and seconds can be taken. At line 1, column 40:
+--     SELECT AVG(EXTRACT(HOUR FROM TIMESTAMP '2025-12-31 12:00:00' - day)) AS a FROM visits
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Other parts are what is left of the next larger one, which is rarely meant.
+--   Write DATE_DIFF('hour', y, x) for the hours of x - y.
+--   docs: errors/P802
+
+-- name: an interval of months beside a difference
+SELECT COUNT(*) AS n FROM visits WHERE TIMESTAMP '2025-12-31 12:00:00' - day > INTERVAL 2 MONTH
+-- expected:
+-- NotAllowed [P802]: an interval is compared with a difference of two moments, in days or shorter units. At line 1, column 50:
+--     SELECT COUNT(*) AS n FROM visits WHERE TIMESTAMP '2025-12-31 12:00:00' - day > INTERVAL 2 MONTH
+--                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   A month has 28 to 31 days.
+--   Write x - y > INTERVAL 30 DAY.
+--   docs: errors/P802
+
+-- name: an interval of a thousand years and one
+SELECT COUNT(*) AS n FROM visits WHERE day + INTERVAL 1001 YEAR > '2025-01-01'
+-- expected:
+-- NotAllowed [P802]: this interval cannot be read. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE day + INTERVAL 1001 YEAR > '2025-01-01'
+--                                            ^^^
+--   It is a whole number of one unit, from seconds to years, and at most 1,000 years.
+--   Write INTERVAL 3 MONTH, or INTERVAL '36 hours'.
+--   docs: errors/P802
+
+-- name: an interval that is added to a number
+SELECT COUNT(*) AS n FROM visits WHERE cost + INTERVAL 1 DAY > '2025-01-01'
+-- expected:
+-- WrongType [P804]: an interval is added to a date or timestamp. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE cost + INTERVAL 1 DAY > '2025-01-01'
+--                                            ^^^^
+--   The kinds of values must be clear before data is read.
+--   docs/sql-coverage.md lists what can be written.
+--   docs: errors/P804
+
+-- name: a form of dates that engines read differently
+SELECT COUNT(*) AS n FROM visits WHERE STRFTIME(day, '%c') = 'x'
+-- expected:
+-- NotAllowed [P802]: this form of a date cannot be used. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE STRFTIME(day, '%c') = 'x'
+--                                            ^^^^^^^^^^^^
+--   Signs mean different things in different engines.
+--   Write %Y %y %m %d %j %a %A %b %B %H %M %S, with letters, digits and - / : . , between them.
+--   docs: errors/P802
+
+-- name: buckets of three days
+SELECT TIME_BUCKET(INTERVAL 3 DAY, day) AS b, COUNT(*) AS n FROM visits GROUP BY b
+-- expected:
+-- NotAllowed [P802]: buckets of time are one unit wide. At line 1, column 8:
+--     SELECT TIME_BUCKET(INTERVAL 3 DAY, day) AS b, COUNT(*) AS n FROM visits GROUP BY b
+--            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   The kinds of values must be clear before data is read.
+--   Write TIME_BUCKET(INTERVAL 1 WEEK, x), or DATE_TRUNC('week', x).
+--   docs: errors/P802
+
+-- section: Groups
+-- name: GROUP BY ALL and ORDER BY ALL
+SELECT ward, urgent, COUNT(*) AS n FROM visits GROUP BY ALL ORDER BY ALL DESC
+-- expected:
+-- from visits as t0
+-- key ward = t0.ward: text, 3 values ('north', 'south', 'east')
+-- key urgent = t0.urgent: boolean, 2 values (False, True)
+-- output ward = key(0)
+-- output urgent = key(1)
+-- output n = aggregate(count)
+-- order by key(0) descending
+-- order by key(1) descending
+-- order by aggregate(count) descending
+-- rows of one person: 50
+
+-- name: an approximate count of people is exact before noise
+SELECT ward, APPROX_COUNT_DISTINCT(patient_id) AS people FROM visits GROUP BY ward
+-- expected:
+-- from visits as t0
+-- key ward = t0.ward: text, 3 values ('north', 'south', 'east')
+-- output ward = key(0)
+-- output people = aggregate(t0.patient_id, count distinct)
+-- rows of one person: 50
+
+-- section: Joins and subqueries
+-- name: the first moment of a person
+SELECT AVG(DATE_DIFF('day', first, last)) AS days FROM (SELECT patient_id, MIN(CAST(day AS TIMESTAMP)) AS first, MAX(CAST(day AS TIMESTAMP)) AS last FROM visits GROUP BY patient_id) AS q
+-- expected:
+-- from one row per person as t1
+--   from visits as t0
+--   patient_id = t0.patient_id: integer, the person, step 1
+--   first = aggregate(cast(t0.day, timestamp), min): timestamp
+--   last = aggregate(cast(t0.day, timestamp), max): timestamp
+-- output days = aggregate(date_diff(t1.first, t1.last, 'day'), avg)
+-- rows of one person: 1
+
+-- name: a moment of many people
+SELECT MIN(CAST(day AS TIMESTAMP)) AS first FROM visits
+-- expected:
+-- WrongType [P804]: the first and last moment of many people are told by the day. At line 1, column 17:
+--     SELECT MIN(CAST(day AS TIMESTAMP)) AS first FROM visits
+--                     ^^^
+--   They are quantiles of a curve, which has a step for every day.
+--   Write MIN(CAST(x AS DATE)).
+--   docs: errors/P804
+
+-- name: an average of the same person
+SELECT COUNT(*) AS n FROM visits v WHERE cost > (SELECT AVG(w.cost) FROM visits w WHERE w.patient_id = v.patient_id AND w.urgent)
+-- expected:
+-- from visits as t0
+-- left join one row per person as t2 on eq(t2.person_1, t0.patient_id)
+--   from visits as t1
+--   where t1.urgent
+--   person_1 = t1.patient_id: integer, the person, step 1
+--   value_1 = aggregate(t1.cost, avg): number, [0, 5000]
+-- where gt(t0.cost, t2.value_1)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: a count of the same person's other rows
+SELECT AVG((SELECT COUNT(*) FROM drugs d WHERE d.patient_id = p.patient_id)) AS mean FROM patients p
+-- expected:
+-- from patients as t0
+-- left join one row per person as t2 on eq(t2.person_1, t0.patient_id)
+--   from drugs as t1
+--   person_1 = t1.patient_id: integer, the person, step 1
+--   value_1 = aggregate(count): integer, [0, ?], step 1
+-- output mean = aggregate(coalesce(t2.value_1, 0), avg)
+-- rows of one person: 1
+
+-- name: an average of those of the same ward
+SELECT COUNT(*) AS n FROM visits v WHERE cost > (SELECT AVG(w.cost) FROM visits w WHERE w.ward = v.ward)
+-- expected:
+-- MixesPeople [P807]: this subquery adds up over several people, exactly. At line 1, column 57:
+--     SELECT COUNT(*) AS n FROM visits v WHERE cost > (SELECT AVG(w.cost) FROM visits w WHERE w.ward = v.ward)
+--                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Until noise is added, a row may depend on one person's data alone.
+--   Join and group by the declared person, and aggregate over people outside.
+--   docs: errors/P807
+
+-- name: QUALIFY inside a person
+SELECT ward, COUNT(*) AS n FROM (SELECT ward, patient_id FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) = 1) AS q GROUP BY ward
+-- expected:
+-- from rows as t2
+--   from rows as t1
+--     from visits as t0
+--     ward = t0.ward: text, 3 values ('north', 'south', 'east')
+--     patient_id = t0.patient_id: integer, the person, step 1
+--     qualified_1 = window(t0.patient_id, t0.day, row_number by person of t0): integer, [0, ?], step 1
+--   where eq(t1.qualified_1, 1)
+--   ward = t1.ward: text, 3 values ('north', 'south', 'east')
+--   patient_id = t1.patient_id: integer, the person, step 1
+-- key ward = t2.ward: text, 3 values ('north', 'south', 'east')
+-- output ward = key(0)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: QUALIFY by the name of a window
+SELECT COUNT(*) AS n FROM (SELECT *, RANK() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits QUALIFY r <= 2 AND cost > 3) AS q
+-- expected:
+-- from rows as t2
+--   from rows as t1
+--     from visits as t0
+--     visit_id = t0.visit_id: integer, step 1
+--     patient_id = t0.patient_id: integer, the person, step 1
+--     ward = t0.ward: text, 3 values ('north', 'south', 'east')
+--     cost = t0.cost: number, [0, 5000], step 0.01
+--     day = t0.day: date, [20089, 20453]
+--     diagnosis = t0.diagnosis: text
+--     weight = t0.weight: number
+--     urgent = t0.urgent: boolean, 2 values (False, True)
+--     r = window(t0.patient_id, t0.day, rank by person of t0): integer, [0, ?], step 1
+--     qualified_1 = t0.cost: number, [0, 5000], step 0.01
+--   where and(le(t1.r, 2), gt(t1.qualified_1, 3))
+--   visit_id = t1.visit_id: integer, step 1
+--   patient_id = t1.patient_id: integer, the person, step 1
+--   ward = t1.ward: text, 3 values ('north', 'south', 'east')
+--   cost = t1.cost: number, [0, 5000], step 0.01
+--   day = t1.day: date, [20089, 20453]
+--   diagnosis = t1.diagnosis: text
+--   weight = t1.weight: number
+--   urgent = t1.urgent: boolean, 2 values (False, True)
+--   r = t1.r: integer, [0, ?], step 1
+--   qualified_1 = t1.qualified_1: number, [0, 5000], step 0.01
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: QUALIFY over everybody
+SELECT COUNT(*) AS n FROM (SELECT ward FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY day) = 1) AS q
+-- expected:
+-- MixesPeople [P807]: a window over several people's rows tells them apart. At line 1, column 60:
+--     SELECT COUNT(*) AS n FROM (SELECT ward FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY day) = 1) AS q
+--                                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Until noise is added, a row may depend on one person's data alone.
+--   PARTITION BY the person.
+--   docs: errors/P807
+
+-- name: QUALIFY beside aggregates
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*)) = 1
+-- expected:
+-- NotAllowed [P802]: QUALIFY stands in a SELECT of rows, without DISTINCT and aggregates. At line 1, column 62:
+--     SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*)) = 1
+--                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   It picks rows by a window over them.
+--   SELECT ... FROM (SELECT ... FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) = 1).
+--   docs: errors/P802
+
+-- section: Conditions and expressions
+-- name: a regular expression
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '^f\w{2,5}(u|x)$') AND diagnosis SIMILAR TO '[a-z]+'
+-- expected:
+-- from visits as t0
+-- where and(matches(t0.diagnosis, '^f[0-9A-Za-z_]{2,5}(u|x)$', 10), matches(t0.diagnosis, '^(?:[a-z]+)$', 4))
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: a part of a text
+SELECT REGEXP_EXTRACT(diagnosis, '^([a-z]+)-', 1) AS part, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY part
+-- expected:
+-- from visits as t0
+-- key part = match_part(t0.diagnosis, '^([a-z]+)-', 1, 4): text
+-- output part = key(0)
+-- output n = aggregate(t0.patient_id, count distinct)
+-- rows of one person: 50
+
+-- name: a regular expression that refers back
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '(a+)\1')
+-- expected:
+-- NotAllowed [P802]: this regular expression cannot be used: \1 is none of \d \w \s \D \W \S \t \n and escaped signs. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '(a+)\1')
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Only what takes one step for each character is let through, and what all engines read alike.
+--   Use signs, [a-z], \d \w \s . ^ $ | ( ) * + ? {2,5}, or LIKE.
+--   docs: errors/P802
+
+-- name: a regular expression that looks ahead
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, 'a(?=b)')
+-- expected:
+-- NotAllowed [P802]: this regular expression cannot be used: it looks ahead or back, names a group or sets a flag. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, 'a(?=b)')
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Only what takes one step for each character is let through, and what all engines read alike.
+--   Use signs, [a-z], \d \w \s . ^ $ | ( ) * + ? {2,5}, or LIKE.
+--   docs: errors/P802
+
+-- name: a regular expression from a column
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, ward)
+-- expected:
+-- NotAllowed [P802]: a literal is needed here. At line 1, column 66:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, ward)
+--                                                                      ^^^^
+--   What a row contains may not steer how long it takes.
+--   docs/sql-coverage.md lists what can be written.
+--   docs: errors/P802
+
+-- name: a regular expression that grows
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '((a{100}){100}){100}')
+-- expected:
+-- NotAllowed [P802]: this regular expression cannot be used: it has 1,000,000 parts once its repetitions are written out, and 400 are the most. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(diagnosis, '((a{100}){100}){100}')
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   Only what takes one step for each character is let through, and what all engines read alike.
+--   Use signs, [a-z], \d \w \s . ^ $ | ( ) * + ? {2,5}, or LIKE.
+--   docs: errors/P802
+
+-- name: a group that the pattern has not
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_EXTRACT(diagnosis, '(a)', 2) = 'a'
+-- expected:
+-- WrongType [P804]: the pattern has 1 groups. At line 1, column 40:
+--     SELECT COUNT(*) AS n FROM visits WHERE REGEXP_EXTRACT(diagnosis, '(a)', 2) = 'a'
+--                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   The kinds of values must be clear before data is read.
+--   docs/sql-coverage.md lists what can be written.
+--   docs: errors/P804
+
+-- section: Aggregates
+-- name: distinct pairs
+SELECT COUNT(DISTINCT (ward, diagnosis)) AS n, COUNT(DISTINCT ward, cost) AS m FROM visits
+-- expected:
+-- from visits as t0
+-- output n = aggregate(spelled(t0.ward, t0.diagnosis), count distinct)
+-- output m = aggregate(case(and(not_null(t0.ward), not_null(t0.cost)), spelled(t0.ward, t0.cost), None), count distinct)
+-- rows of one person: 50
+
+-- name: MODE
+SELECT MODE(ward) AS favourite FROM visits
+-- expected:
+-- NotAllowed [P802]: MODE cannot be answered privately. At line 1, column 8:
+--     SELECT MODE(ward) AS favourite FROM visits
+--            ^^^^^^^^^
+--   The most frequent value of a few people would be told whoever they are.
+--   SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 1
+--   docs: errors/P802
+
+-- name: NTILE
+SELECT AVG(part) AS a FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS part FROM visits) AS q
+-- expected:
+-- NotAllowed [P802]: NTILE cannot be answered privately. At line 1, column 36:
+--     SELECT AVG(part) AS a FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS part FROM visits) AS q
+--                                        ^^^^^^^
+--   Which part a person falls into depends on everybody else.
+--   Ask for the thresholds first (QUANTILE_CONT(x, 0.25), ...), and write the released numbers into a CASE.
+--   docs: errors/P802
+
+-- section: Joins and subqueries
+-- name: rows of one parent
+SELECT COUNT(*) AS n FROM stays a JOIN stays b ON a.visit_id = b.visit_id AND a.nights < b.nights
+-- expected:
+-- from stays as t0
+-- join stays as t1 on and(eq(t0.visit_id, t1.visit_id), lt(t0.nights, t1.nights))
+-- output n = aggregate(count)
+-- rows of one person: 400
+
+-- name: a row with itself
+SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.visit_id = b.visit_id
+-- expected:
+-- from visits as t0
+-- join visits as t1 on eq(t0.visit_id, t1.visit_id)
+-- output n = aggregate(count)
+-- rows of one person: 50

@@ -57,6 +57,9 @@ class Dialect:
         str, str
     ]  # {n[0]}: a part as a double; {p[0]}: a fixed parameter, as a literal; {all}: all parts
     date_diff: Mapping[str, str]  # by unit; {c[0]}, {c[1]}: the parts inside of the calendar
+    time_signs: Mapping[str, str]  # of a moment as text: %Y and the like
+    time_text: str = "{0}"  # what stands between them
+    match_part: str = ""  # the {group} of the first match of a {pattern}; empty if the engine takes another match
     collations: Mapping[str, str] = field(default_factory=dict)  # to the spelling that all equal texts share
     binary: str = "{0}"  # a text that is compared byte by byte
 
@@ -104,6 +107,7 @@ OPERATIONS: Mapping[str, str] = {
     "greatest": "greatest({all})",
     "like": "({0} LIKE {p[0]})",
     "ilike": "({0} ILIKE {p[0]})",
+    "matches": "regexp_matches({0}, {p[0]})",
     "contains": "(position({p[0]} IN {0}) > 0)",
     "starts_with": "starts_with({0}, {p[0]})",
     "lower": "lower({0})",
@@ -119,5 +123,6 @@ OPERATIONS: Mapping[str, str] = {
     "replace": "replace({0}, {p[0]}, {p[1]})",
     "extract": "extract({unit} FROM {0})",
     "date_trunc": "date_trunc('{unit}', {0})",
+    "shift": "({0} + INTERVAL '{months} months {days} days {seconds} seconds')",
 }
 """Operations that most engines write alike; ``div``, ``ln``, ``log10`` and ``exp`` each writes for itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hubbub.relations.dialects.dialect import OPERATIONS, Dialect
+from hubbub.relations.moments import SHORT_UNITS, TIME_SIGNS
 from hubbub.schema import Kind
 
 _TYPES = {
@@ -44,12 +45,16 @@ DUCKDB = Dialect(
         # Of doubles: infinite, or no number, where the bottom is 0; and 0 and -0 are equal, so they divide alike.
         "div": "({n[0]} / ({n[1]} + 0.0))",
         "exp": "exp({n[0]})",
+        "strftime": "strftime({0}, {form})",
         "ln": f"(CASE WHEN {{n[0]}} > 0 THEN ln(greatest({{n[0]}}, {_LEAST})) END)",
         "log10": f"(CASE WHEN {{n[0]}} > 0 THEN log10(greatest({{n[0]}}, {_LEAST})) END)",
     },
     date_diff={
-        unit: f"date_diff('{unit}', {{c[0]}}, {{c[1]}})" for unit in ("day", "week", "month", "quarter", "year")
+        unit: f"date_diff('{unit}', {{c[0]}}, {{c[1]}})"
+        for unit in ("day", "week", "month", "quarter", "year", *SHORT_UNITS)
     },
+    match_part="regexp_extract({0}, {pattern}, {group})",
+    time_signs={sign: f"%{sign}" for sign in TIME_SIGNS},
     collations={"NOCASE": "lower({0})", "NOACCENT": "strip_accents({0})", "NFC": "nfc_normalize({0})"},
     binary='{0} COLLATE "binary"',
     huge="TRY_CAST({0} AS HUGEINT)",

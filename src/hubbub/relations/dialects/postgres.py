@@ -6,6 +6,7 @@ Casts from text raise on bad text before version 16; the engine that runs this t
 from __future__ import annotations
 
 from hubbub.relations.dialects.dialect import OPERATIONS, Dialect
+from hubbub.relations.moments import SHORT_UNITS
 from hubbub.schema import Kind
 
 _TYPES = {
@@ -28,9 +29,19 @@ _INFINITE = "CASE WHEN {n[1]} = 0 THEN {n[0]} * CAST('Infinity' AS double precis
 _DAYS = tuple(f"CAST({{{place}}} AS date)" for place in (0, 1))
 
 
+_TIME_SIGNS = {"Y": "YYYY", "y": "YY", "m": "MM", "d": "DD", "j": "DDD", "H": "HH24", "M": "MI", "S": "SS"}
+_TIME_SIGNS |= {"a": "Dy", "A": "FMDay", "b": "Mon", "B": "FMMonth"}
+
+
 def _starts(unit: str) -> list[str]:
     """The first days of the periods that two days lie in."""
     return [f"CAST(date_trunc('{unit}', {day}) AS date)" for day in _DAYS]
+
+
+def _short(unit: str, size: int) -> str:
+    """How many short periods begin between two moments."""
+    first, second = (f"date_trunc('{unit}', {{c[{place}]}})" for place in (0, 1))
+    return f"CAST(extract(epoch FROM ({second} - {first})) * 1000000 AS bigint) / {size}"
 
 
 def _months(unit: str, size: int) -> str:
@@ -67,6 +78,8 @@ POSTGRES = Dialect(
         "exp": "(CASE WHEN {n[0]} > 600 THEN 1e260 WHEN {n[0]} IS NOT NULL THEN exp(greatest({n[0]}, -600)) END)",
         "ln": "(CASE WHEN {n[0]} > 0 THEN ln(greatest({n[0]}, 1e-300)) END)",
         "log10": "(CASE WHEN {n[0]} > 0 THEN log10(greatest({n[0]}, 1e-300)) END)",
+        "matches": "({0} ~ {p[0]})",
+        "strftime": "to_char({0}, {form})",
         "like": "({0} LIKE {p[0]} ESCAPE '')",
         "ilike": "({0} ILIKE {p[0]} ESCAPE '')",
     },
@@ -76,7 +89,10 @@ POSTGRES = Dialect(
         "month": _months("month", 1),
         "quarter": _months("quarter", 3),
         "year": _months("year", 12),
+        **{unit: f"({_short(unit, size)})" for unit, size in SHORT_UNITS.items()},
     },
+    time_signs=_TIME_SIGNS,
+    time_text='"{0}"',
     huge="CAST({0} AS numeric)",
     toward_zero="div({0}, {1})",
     root_above="(ceil(sqrt({0})) + 1)",

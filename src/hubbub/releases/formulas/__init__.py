@@ -5,6 +5,7 @@
 - ``NearestWhole(a)``                              the count that a weighted sum stands for
 - ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
+- ``PairStatistic(...)``                          covariance, correlation, a line: from six noisy numbers
 - ``GivenIntervals(...)``                           values that bring their own intervals
 - ``Thresholded(i, least)``                         a measure that is only seen where it reached a threshold
 
@@ -32,6 +33,7 @@ from hubbub.releases.formulas.arithmetic import (
 )
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
 from hubbub.releases.formulas.linear import LinearForm, normal_quantile, sum_radius
+from hubbub.releases.formulas.pairs import PairStatistic
 from hubbub.releases.formulas.ratios import Spread, effective_std_dev, fieller_interval, laplace_factor
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 from hubbub.releases.formulas.thresholded import Thresholded
@@ -48,6 +50,7 @@ __all__ = [
     "Negate",
     "Number",
     "Over",
+    "PairStatistic",
     "Plus",
     "Ref",
     "Spread",

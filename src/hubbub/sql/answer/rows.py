@@ -16,9 +16,9 @@ from hubbub.sql.answer.quantile_intervals import quantile_formula
 from hubbub.sql.answer.three_valued_logic import evaluate_rows, sort_key
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.compiler.question import Ordering
-from hubbub.sql.error_prediction import mechanism_words
 from hubbub.sql.measurement import LEVELS, NoisyResult, QuantilePairs, Quantiles
-from hubbub.sql.noise_allocation import NoiseAllocation
+from hubbub.sql.pricing.error_prediction import mechanism_words
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.terms import root_of
 
 _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
@@ -262,11 +262,18 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
     return _sums_formula(reading, [formulas.Ref(index) for index in reading.measures])
 
 
-def _sums_formula(reading: AggregateReading, refs: Sequence[Formula]) -> Formula:
+def _sums_formula(reading: AggregateReading, refs: Sequence[formulas.Ref]) -> Formula:
     """A number that is read off noisy sums."""
     if reading.how is How.MEAN:
         count = _weighted(refs, reading.weights) if reading.weights else refs[1]
         return formulas.Mean(refs[0], count, reading.centre, reading.lower, reading.upper)
+    if reading.function:
+        assert reading.upper is not None
+        count, y, x, y_squares, x_squares, products = refs
+        y_centre, x_centre = reading.centres
+        return formulas.PairStatistic(
+            reading.function, count, y, x, y_squares, x_squares, products, y_centre, x_centre, reading.upper
+        )
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)

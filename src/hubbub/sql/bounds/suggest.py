@@ -41,13 +41,13 @@ from hubbub.releases import LONGEST, JobFacts, release_job
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
 from hubbub.sql.bounds.suggestion import PeopleHistogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
-from hubbub.sql.compiler.lower_rows import RowsLowering
+from hubbub.sql.compiler.lowering.lower_rows import RowsLowering
 from hubbub.sql.compiler.query_plan import Bounding, BoundingShape, NoiseKind, QuantileCurve, QuestionPlan
 from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.jobs import EngineJob
-from hubbub.sql.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
-from hubbub.sql.price import AUTO, Price, PriceTerms, price_kinds
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
+from hubbub.sql.pricing.price import AUTO, Price, PriceTerms, price_kinds
 from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Real, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from functools import partial
 
 from sqlglot import exp
 
-from hubbub.relations import DOUBLE, INTEGER, Expr, ValueFacts, readable
+from hubbub.relations import DOUBLE, INTEGER, Expr, ValueFacts, build, check_made, literal, readable
 from hubbub.schema import Kind
 from hubbub.sql.compiler.person_links import aggregate_facts
 from hubbub.sql.compiler.question import Aggregated, Field
 from hubbub.sql.compiler.rewrites.conditional_aggregates import as_filtered
-from hubbub.sql.compiler.syntax.functions import AGGREGATES
+from hubbub.sql.compiler.syntax.functions import AGGREGATES, PAIRED
 from hubbub.sql.compiler.syntax.literals import exact_number
 from hubbub.sql.compiler.syntax.scopes import NoColumn
 from hubbub.sql.compiler.syntax.source_text import QueryText
@@ -119,28 +119,58 @@ def _noisy_aggregate(node: exp.Expr, grouped: GroupedRows) -> Expr:
 
 
 def _exact_aggregate(node: exp.Expr, grouped: GroupedRows, *, cap: int | None) -> Expr:
-    aggregate = type_aggregate(node, grouped.references, grouped.text)
+    aggregate = type_aggregate(node, grouped.references, grouped.text, exact=True)
     if aggregate.param.function not in _EXACT:
         raise grouped.text.refusal(NotAllowed, node, "per person, COUNT, SUM, AVG, MIN and MAX can be worked out.")
     return replace(aggregate, facts=aggregate_facts(aggregate, cap))
 
 
-def type_aggregate(node: exp.Expr, references: References, text: QueryText) -> Expr:
-    """An aggregate of rows, with its FILTER."""
+def type_aggregate(node: exp.Expr, references: References, text: QueryText, *, exact: bool = False) -> Expr:
+    """An aggregate of rows, with its FILTER; ``exact`` if it is of one person's rows."""
     condition = None
     if isinstance(node, exp.Filter):
         condition = type_condition(node.expression, references, text)
         node = node.this
     if not isinstance(node, (*AGGREGATES, exp.WithinGroup)):
         raise text.refusal(NotAllowed, node, "FILTER goes with an aggregate.", "It says which rows are added up.")
+    if AGGREGATES.get(type(node)) in PAIRED:
+        return _pair_aggregate(node, condition, references, text)
     spec, argument = _read_function(node, text)
-    args = [] if argument is None else [type_scalar(argument, references, text)]
+    args = [] if argument is None else [_type_argument(argument, references, text)]
     if args:
-        _check_argument(node, spec.function, args[0], text)
+        _check_argument(node, spec.function, args[0], text, exact=exact)
     facts = _aggregate_facts(spec.function, args)
     if condition is None:
         return Expr("aggregate", tuple(args), spec, facts)
     return Expr("aggregate_if", (*args, condition), spec, facts)
+
+
+def _pair_aggregate(node: exp.Expr, condition: Expr | None, references: References, text: QueryText) -> Expr:
+    """CORR(y, x) and the like, of the rows that have both."""
+    spec = Aggregated(AGGREGATES[type(node)])
+    args = [type_scalar(part, references, text) for part in (node.this, node.args["expression"])]
+    for argument in args:
+        _check_argument(node, spec.function, argument, text, exact=False)
+    given = [] if condition is None else [condition]
+    facts = ValueFacts(kind=Kind.NUMBER)
+    if spec.function == "regr_count":
+        facts = ValueFacts(kind=Kind.INTEGER, number=INTEGER)
+    return Expr("aggregate_if" if given else "aggregate", (*args, *given), spec, facts)
+
+
+def _type_argument(node: exp.Expr, references: References, text: QueryText) -> Expr:
+    """What an aggregate is of: a value, or of DISTINCT several, as one text that tells them apart."""
+    if not isinstance(node, exp.Distinct):
+        return type_scalar(node, references, text)
+    first = node.expressions[0].unnest()
+    is_tuple = isinstance(first, exp.Tuple)  # one with a missing value is one as well, as in DuckDB
+    parts = [type_scalar(part, references, text) for part in (first.expressions if is_tuple else node.expressions)]
+    several = build("spelled", parts)
+    check_made(several)
+    if is_tuple:
+        return several
+    there = build("and", [build("not_null", [part]) for part in parts])
+    return build("case", [there, several, literal(None)])
 
 
 def _read_function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Expr | None]:
@@ -158,9 +188,8 @@ def _read_function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Exp
             quantile = Fraction(1, 2) if is_median else _quantile_level(level_node, False, text)
     distinct = isinstance(argument, exp.Distinct)
     if distinct:
-        if len(argument.expressions) != 1:
-            raise text.refusal(NotAllowed, node, "DISTINCT takes one column here.")
-        argument = argument.expressions[0]
+        is_tuple = isinstance(argument.expressions[0].unnest(), exp.Tuple)
+        argument = argument if is_tuple or len(argument.expressions) > 1 else argument.expressions[0]
     if distinct and function != "count":
         raise text.refusal(
             NotAllowed, node, "DISTINCT goes with COUNT alone.", "A sum of distinct values has no bound."
@@ -171,10 +200,20 @@ def _read_function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Exp
     return Aggregated(function, distinct, quantile), None if star else argument
 
 
-def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryText) -> None:
+def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryText, *, exact: bool) -> None:
     if argument.op == "literal" and argument.param is None:
         raise text.refusal(WrongType, node, "NULL has nothing to add up.")
     any_kind = function == "count" or (argument.kind is Kind.DATE and function in ("min", "max", "quantile"))
+    if argument.kind is Kind.TIMESTAMP and function in ("min", "max"):
+        if exact:
+            return
+        raise text.refusal(
+            WrongType,
+            node,
+            "the first and last moment of many people are told by the day.",
+            "They are quantiles of a curve, which has a step for every day.",
+            f"Write {function.upper()}(CAST({readable(argument) if argument.op == 'column' else 'x'} AS DATE)).",
+        )
     if not any_kind and not argument.kind.is_number:
         raise _refuse_text(node, argument, text)
 

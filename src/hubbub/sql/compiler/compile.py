@@ -3,6 +3,7 @@
     parse               text -> the parser's tree
     expand_levels       a column for each level of a quantile with several
     allow_nodes         the same tree, of known nodes alone
+    plain_forms         GROUP BY ALL, QUALIFY, CURRENT_DATE and the like written out
     scopes              what every name refers to
     bind_people         FROM, joins and subqueries -> rows of one person each
     build_question      keys, aggregates, HAVING, ORDER BY -> a question about people
@@ -17,7 +18,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from sqlglot import exp
@@ -36,6 +38,7 @@ from hubbub.sql.compiler.row_work import check_row
 from hubbub.sql.compiler.syntax.allow_nodes import allow_nodes
 from hubbub.sql.compiler.syntax.expand_levels import expand_levels
 from hubbub.sql.compiler.syntax.parse import parse
+from hubbub.sql.compiler.syntax.plain_forms import write_out
 from hubbub.sql.compiler.syntax.scopes import resolve_names
 from hubbub.sql.compiler.syntax.source_text import QueryText
 
@@ -63,10 +66,23 @@ def read_question(text: str, dataset: Dataset) -> Question | UnionOfQuestions:
 
 def read_tree(tree: exp.Expr, text: QueryText, dataset: Dataset) -> Question | UnionOfQuestions:
     """The question in a tree of the parser's; the text serves refusals alone."""
-    checked = allow_nodes(expand_levels(tree), text)
-    scopes = resolve_names(checked, text, dataset)
+    day = today()
+    plain, asks_today = write_out(allow_nodes(expand_levels(tree), text), text, today=day)
+    scopes = resolve_names(plain, text, dataset)
     rows = bind_people(scopes, text, dataset)
-    return build_question(rows, text)
+    question = build_question(rows, text)
+    return _note_day(question, day) if asks_today else question
+
+
+def today() -> date:
+    """The day on which a question is asked, everywhere in the world the same."""
+    return datetime.now(UTC).date()
+
+
+def _note_day(question: Question | UnionOfQuestions, day: date) -> Question | UnionOfQuestions:
+    if isinstance(question, Question):
+        return replace(question, today=day)
+    return replace(question, parts=tuple(replace(part, today=day) for part in question.parts))
 
 
 def plan_one(question: Question, dataset: Dataset, options: PlanOptions) -> QuestionPlan:

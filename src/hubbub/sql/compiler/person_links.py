@@ -65,14 +65,32 @@ def link_of(new: Expr, old: Expr, dataset: Dataset) -> JoinFanOut | None:
     if _points_at(new.facts.origin, old.facts.origin, dataset):
         return JoinFanOut.TO_MANY
     if new.facts.unit and old.facts.unit:
-        return (
-            JoinFanOut.TO_ONE
-            if _is_key(new, dataset)
-            else JoinFanOut.TO_MANY
-            if _is_key(old, dataset)
-            else JoinFanOut.SAME_PERSON
-        )
-    return None
+        is_one = _is_key(new, dataset)
+        return JoinFanOut.TO_ONE if is_one else JoinFanOut.TO_MANY if _is_key(old, dataset) else JoinFanOut.SAME_PERSON
+    return _same_parent(new, old, dataset)
+
+
+def _same_parent(new: Expr, old: Expr, dataset: Dataset) -> JoinFanOut | None:
+    """Rows that point at one row of a person, such as two items of one order, or are one row themselves."""
+    one, other = _parent_of(new, dataset), _parent_of(old, dataset)
+    if one is None or one != other or not dataset.unit:  # where every row is a unit, rows have no person in common
+        return None
+    return JoinFanOut.TO_ONE if _is_key(new, dataset) else JoinFanOut.SAME_PERSON
+
+
+def _parent_of(column: Expr, dataset: Dataset) -> tuple[str, str] | None:
+    """The private table and key that a column's values stand for: its declared link's, or its own."""
+    assert column.facts.origin is not None
+    table = dataset.table(column.facts.origin[0])
+    if table is None or table.public:
+        return None
+    name = column.facts.origin[1].lower()
+    if table.key and table.key.lower() == name:
+        return table.name.lower(), name
+    link = table.link
+    if link is None or not link.table or link.column.lower() != name:
+        return None
+    return link.table.lower(), link.key.lower()
 
 
 def _is_key(column: Expr, dataset: Dataset) -> bool:

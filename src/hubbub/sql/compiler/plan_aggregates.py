@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from hubbub.relations import Expr, build, date_at, limits, readable, shown
 from hubbub.schema import Kind
+from hubbub.sql.compiler.paired_sums import is_paired, pair_reading
 from hubbub.sql.compiler.plan_keys import plan_keys
 from hubbub.sql.compiler.query_plan import (
     AggregatePlan,
@@ -25,7 +26,7 @@ from hubbub.sql.compiler.query_plan import (
     whole_shares,
 )
 from hubbub.sql.compiler.question import Question, person
-from hubbub.sql.compiler.split_sums import (
+from hubbub.sql.compiler.rewrites.split_sums import (
     NOT_SPLIT,
     SplitValues,
     aggregates_in,
@@ -114,18 +115,29 @@ class _Readings:
         return replace(value, args=tuple(self.read(part) for part in value.args))
 
     def _reading(self, value: Expr) -> AggregateReading:
+        if is_paired(value):
+            return pair_reading(value, _PairSums(self, value))
         argument, condition = split_filter(value)
         function = value.param.function
         if (reading := self._split_reading(value, argument, condition)) is not None:
             return reading
-        if function == "count" and self._is_choice(argument, condition, value.param.distinct):
-            self.tells_people = True
-            return AggregateReading(how=How.CHOSEN)
         if function == "count":
-            return AggregateReading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
+            return self._count_reading(argument, condition, value.param.distinct)
         assert argument is not None
         if function in ("quantile", "min", "max"):
             return self._quantile(value, argument, condition)
+        return self._sums_reading(value, argument, condition)
+
+    def _count_reading(self, argument: Expr | None, condition: Expr | None, distinct: bool) -> AggregateReading:
+        """A count: a measure of its own, or the number by which its key was chosen."""
+        if self._is_choice(argument, condition, distinct):
+            self.tells_people = True
+            return AggregateReading(how=How.CHOSEN)
+        return AggregateReading(how=How.REF, measures=(self._count(argument, condition, distinct),))
+
+    def _sums_reading(self, value: Expr, argument: Expr, condition: Expr | None) -> AggregateReading:
+        """A sum, or what is read off sums."""
+        function = value.param.function
         low, high = _value_bounds(argument, value)
         if self.clipping:
             self._clamped(argument, condition, low, high)
@@ -331,12 +343,37 @@ def _linear(measures: Sequence[int], weights: Sequence[Fraction], *, whole: bool
     return AggregateReading(how=How.LINEAR, measures=numbers, weights=shares, whole=whole)
 
 
+@dataclass(frozen=True, slots=True)
+class _PairSums:
+    """What one statistic of pairs adds up."""
+
+    readings: _Readings
+    value: Expr
+
+    def bounds(self, value: Expr) -> tuple[Fraction, Fraction]:
+        return _value_bounds(value, self.value)
+
+    def add_sum(self, value: Expr, condition: Expr, *, square: bool = False) -> tuple[int, Fraction]:
+        step, lower, upper = _choose_grid(value, *self.bounds(value), _SQUARED_STEPS, _SQUARED_STEPS)
+        centre = (lower + upper) // 2
+        return self.readings._sum(value, condition, step, lower, upper, centre, square=square), centre * step
+
+    def add_product(self, value: Expr, condition: Expr) -> int:
+        step, lower, upper = _choose_grid(value, *self.bounds(value), _STEPS, _STEPS)
+        return self.readings._sum(value, condition, step, lower, upper, 0)
+
+    def add_count(self, condition: Expr) -> int:
+        return self.readings._add(BoundedSum(name="COUNT(pairs)", condition=condition), 0.5)
+
+
 def _measure_title(function: str, argument: Expr | None) -> str:
     words = "" if argument is None else readable(argument)
     return f"{function}{' ' if function.endswith('DISTINCT') else ''}{words})"
 
 
 def _describe_aggregate(value: Expr) -> str:
+    if is_paired(value):
+        return f"{value.param.function.upper()}({readable(value.args[0])}, {readable(value.args[1])})"
     argument, condition = split_filter(value)
     function = value.param.function.upper()
     if function == "QUANTILE":
@@ -371,6 +408,9 @@ def _value_bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
 def _as_typed(value: Expr, argument: str) -> str:
     """An aggregate as somebody can type it."""
     function, level = value.param.function, value.param.quantile
+    if is_paired(value):
+        parts = [argument if readable(part) in argument else readable(part) for part in value.args[:2]]
+        return f"{function.upper()}({', '.join(parts)})"
     if function != "quantile":
         return f"{function.upper()}({argument})"
     return f"MEDIAN({argument})" if level == Fraction(1, 2) else f"QUANTILE({argument}, {float(level):g})"

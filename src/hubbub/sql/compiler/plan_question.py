@@ -78,6 +78,10 @@ def _fine_measures(measures: tuple[BoundedSum, ...], bounded: Bounded) -> tuple[
 def _plan_notes(question: Question, keys: tuple[GroupKey, ...], texts: bool) -> tuple[str, ...]:
     public = [key.name for key in keys if key.domain is not None]
     notes = [f"Rows with no {' or '.join(public)}, or one outside the public values, are left out."] if public else []
+    if question.today is not None:
+        notes.append(
+            f"CURRENT_DATE is {question.today} here, and NOW() its first moment (UTC): the day of the question."
+        )
     if question.levels:
         notes.append("Totals of several groups are sums of these groups: what is left out of them is in no total.")
     if len(public) < len(keys):

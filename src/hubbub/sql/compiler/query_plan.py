@@ -187,7 +187,7 @@ class How(StrEnum):
     LINEAR = "linear"  # a weighted sum of measures
     CHOSEN = "chosen"  # the noisy number of people by which the key was chosen
     MEAN = "mean"  # centred sum over count
-    VARIANCE = "variance"  # from count, centred sum and centred squares
+    VARIANCE = "variance"  # from count, centred sum and centred squares; of pairs also from their products
     QUANTILE = "quantile"  # from a curve
 
 
@@ -210,9 +210,13 @@ class AggregateReading:
     sample: bool = False
     curve: int = 0
     quantile: Fraction = Fraction(1, 2)
+    function: str = ""  # of pairs: corr, covar_pop, covar_samp, regr_slope, regr_intercept or regr_r2
+    centres: tuple[Fraction, ...] = ()  # of pairs
 
     def words(self) -> str:
         """The reading in fixtures."""
+        if self.function:
+            return f"{self.function} of {', '.join(f'm{index}' for index in self.measures)}"
         if self.how is How.QUANTILE:
             end = {0: "min", 1: "max"}.get(int(self.quantile)) if self.quantile.denominator == 1 else None
             return f"{end or f'quantile {float(self.quantile):g}'} of curve {self.curve}"

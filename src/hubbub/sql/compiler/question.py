@@ -12,6 +12,7 @@ rows and on public tables alone; that is checked when the tree is built (``resol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 from hubbub.relations import Expr
 from hubbub.schema import Table
@@ -136,6 +137,7 @@ class Question:
     offset: int = 0
     cap: int | None = None
     levels: tuple[tuple[int, ...], ...] = ()  # grouping sets: which keys each keeps; empty for plain GROUP BY
+    today: date | None = None  # what CURRENT_DATE is, if it is asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from hubbub.releases import DerivedRelease, Release, quote_job, release_job, req
 from hubbub.sql.answer import example_answer
 from hubbub.sql.explain_plan import explain_plan
 from hubbub.sql.jobs import AskJob
-from hubbub.sql.noise_choice import Alternative
 from hubbub.sql.preview import Preview, preview_quote
-from hubbub.sql.price import PriceTerms
+from hubbub.sql.pricing.noise_choice import Alternative
+from hubbub.sql.pricing.price import PriceTerms
 from hubbub.sql.quote import QueryPlan, QueryQuote
 from hubbub.sql.relation.copies import InnerTables
 from hubbub.sql.relation.find_inner import AskedRelation

@@ -62,7 +62,8 @@ def find_relation(text: str, dataset: Dataset, plan: Planner, refusal: QueryErro
     except RecursionError:  # somebody calls us from deep inside
         raise limits.too_large() from None
     except QueryError as error:
-        own = search is not None and (search.has_asked or _is_precise(error))
+        precise = _is_precise(error) and type(error) is not type(refusal)  # alike, the refusal points at the whole text
+        own = search is not None and (search.has_asked or precise)
         raise (error if own else refusal) from None
     inner = _numbered_anew(outer, search.inner)
     if not inner:

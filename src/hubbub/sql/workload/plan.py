@@ -18,13 +18,13 @@ from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import LONGEST, JobFacts, KeyColumn, Release, ReleasedColumn, formulas
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one
-from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
+from hubbub.sql.compiler.lowering.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Aggregated, Field, Question
 from hubbub.sql.measurement import LEVELS
-from hubbub.sql.noise_allocation import measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity, value_identity
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.noise_allocation import measure_of
+from hubbub.sql.pricing.price import Price
 from hubbub.sql.workload.cells import CellColumn, attribute
 from hubbub.sql.workload.counting_queries import CountingQuery, column_of, counting
 from hubbub.terms import EmptyInput, Guarantee, NotAllowed, OutOfRange, Receipt, Unit, WrongShape

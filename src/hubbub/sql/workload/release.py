@@ -13,7 +13,7 @@ from hubbub.releases import JobFacts, Release, formulas, release_job
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.jobs import EngineJob
-from hubbub.sql.price import AUTO, PriceTerms, price_kinds
+from hubbub.sql.pricing.price import AUTO, PriceTerms, price_kinds
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload
 from hubbub.terms import Guarantee, Real, Receipt, UnknownName
 

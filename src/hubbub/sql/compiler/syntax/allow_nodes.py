@@ -11,7 +11,7 @@ import re
 from sqlglot import exp
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.syntax.functions import FUNCTIONS
+from hubbub.sql.compiler.syntax.functions import AGGREGATES, FUNCTIONS, NOW, PAIRED
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import NotAllowed, QueryError
 
@@ -21,23 +21,41 @@ _STRUCTURE = frozenset(
         *("CTE", "With", "Union", "Alias", "TableAlias", "Table", "Column", "Identifier", "Star", "Paren", "Tuple"),
         *("Literal", "Boolean", "Null", "Is", "In", "Between", "Case", "If", "Cast", "TryCast", "DataType"),
         *("DataTypeParam", "Interval", "Var", "Filter", "Window", "Exists", "Distinct"),
-        *("Rollup", "GroupingSets", "Cube", "WithinGroup"),
+        *("Rollup", "GroupingSets", "Cube", "WithinGroup", "Qualify"),
     )
 )
 _AGGREGATES = frozenset(
-    ("Count", "Sum", "Avg", "Min", "Max", "Variance", "VariancePop", "Stddev", "StddevPop", "StddevSamp", "Median")
+    (
+        *(
+            "Count",
+            "Sum",
+            "Avg",
+            "Min",
+            "Max",
+            "Variance",
+            "VariancePop",
+            "Stddev",
+            "StddevPop",
+            "StddevSamp",
+            "Median",
+        ),
+        "ApproxDistinct",
+    )
 )
+_PAIRS = frozenset(node.__name__ for node, function in AGGREGATES.items() if function in PAIRED)
 _QUANTILES = frozenset(("Quantile", "PercentileCont", "PercentileDisc", "ApproxQuantile"))
 _WINDOWS = frozenset(("RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue"))
+_TODAY = frozenset(("CurrentDate", "CurrentTimestamp", "Localtimestamp"))
 _SCALARS = frozenset(name for name in FUNCTIONS if name[0].isupper())
-_CALLED = frozenset(name for name in FUNCTIONS if name[0].islower())
-ALLOWED = _STRUCTURE | _AGGREGATES | _QUANTILES | _WINDOWS | _SCALARS
+_CALLED = frozenset(name for name in FUNCTIONS if name[0].islower()) | NOW
+ALLOWED = _STRUCTURE | _AGGREGATES | _PAIRS | _QUANTILES | _WINDOWS | _SCALARS | _TODAY
 
 _REASONS = {
     "Command": ("this command", "Only SELECT reads data here; commands of the engine are never passed on."),
-    "RegexpLike": ("a regular expression", "Its running time may depend on the values."),
-    "RegexpExtract": ("a regular expression", "Its running time may depend on the values."),
-    "RegexpReplace": ("a regular expression", "Its running time may depend on the values."),
+    "RegexpReplace": ("a regular expression that replaces", "What it makes can be much longer than what it is given."),
+    "RegexpILike": ("a regular expression in any case", "Engines disagree on which letters are alike."),
+    "Mode": ("MODE", "The most frequent value of a few people would be told whoever they are."),
+    "Ntile": ("NTILE", "Which part a person falls into depends on everybody else."),
     "Rand": ("a random function", "Noise comes from one secure source, and answers must be repeatable."),
     "Insert": ("INSERT", "A question changes nothing."),
     "Update": ("UPDATE", "A question changes nothing."),
@@ -60,19 +78,17 @@ _REASONS = {
     "Placeholder": ("a parameter", "The text is planned as it stands."),
     "Parameter": ("a parameter", "The text is planned as it stands."),
     "Array": ("a list", "Lists are the levels of a quantile that is a column by itself, as plain numbers."),
-    "Qualify": ("QUALIFY", "Filter the window's result in an outer query instead."),
 }
 _NEAREST = {
     "Array": "SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS q, or one call for each level.",
     "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
     "Intersect": "Count each part, or use EXISTS on the same person's rows.",
     "LastValue": "Use FIRST_VALUE in the opposite order.",
-    "RegexpLike": "Use LIKE, ILIKE, LEFT or SUBSTRING.",
-    "RegexpExtract": "Use SUBSTRING, LEFT or SPLIT by LIKE in a CASE.",
-    "RegexpReplace": "Use REPLACE or a CASE with LIKE.",
+    "RegexpReplace": "Use REPLACE, REGEXP_EXTRACT or a CASE with REGEXP_MATCHES.",
+    "RegexpILike": "Write REGEXP_MATCHES(LOWER(s), pattern).",
+    "Ntile": "Ask for the thresholds first (QUANTILE_CONT(x, 0.25), ...), and write the released numbers into a CASE.",
     "ArrayAgg": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
     "GroupConcat": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
-    "Qualify": "SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER (PARTITION BY person ...) AS r FROM ...) WHERE r = 1.",
 }
 
 
@@ -133,17 +149,24 @@ def _known_parts(node: exp.Expr) -> set[str]:
 
 
 # What the later passes read of each node. Any other part that is set could change the meaning, and is refused.
-_FLAGS = ("ignore_nulls", "safe", "coalesce", "date_part_boundary")  # set by the parser, for this dialect, always
+_FLAGS = (
+    "ignore_nulls",
+    "safe",
+    "coalesce",
+    "date_part_boundary",
+    "null_if_pos_overflow",
+)  # set by the parser, for this dialect, always
 _PARTS: dict[str, set[str]] = {
     "Select": {"with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
-    | {"distinct"},
+    | {"distinct", "qualify"},
     "Union": {"this", "expression", "distinct", "with_", "order", "limit", "offset"},
     "From": {"this"},
     "Table": {"this", "alias", "db"},
     "Join": {"this", "on", "side", "kind", "using"},
     "Where": {"this"},
     "Having": {"this"},
-    "Group": {"expressions"},
+    "Group": {"expressions", "all"},
+    "Qualify": {"this"},
     "Order": {"expressions"},
     "Ordered": {"this", "desc", "nulls_first"},
     "Limit": {"expression"},
@@ -183,6 +206,7 @@ _PARTS: dict[str, set[str]] = {
     "Count": {"this", "big_int"},
     **{name: {"this", "offset"} for name in _WINDOWS},
     **{name: {"this"} for name in _AGGREGATES - {"Count"}},
+    **{name: {"this", "expression"} for name in _PAIRS},
     **{name: {"this", "expression", "quantile"} for name in _QUANTILES},
 }
 
@@ -198,8 +222,19 @@ def _refuse_node(node: exp.Expr, text: QueryText) -> QueryError:
         None if isinstance(node, exp.Command) else node,
         f"{called} cannot be answered privately.",
         why=why,
-        fix=_NEAREST.get(name, "docs/sql-coverage.md lists what can be asked."),
+        fix=_nearest(node),
     )
+
+
+def _nearest(node: exp.Expr) -> str:
+    """The shortest way on; of a simple question, the question itself."""
+    if isinstance(node, exp.Mode):
+        value = node.this.sql(dialect="duckdb") if isinstance(node.this, exp.Column) else "x"
+        table = node.find_ancestor(exp.Select)
+        source = table.args.get("from_") if table is not None else None
+        rows = source.this.sql(dialect="duckdb") if source is not None and isinstance(source.this, exp.Table) else "t"
+        return f"SELECT {value}, COUNT(*) AS n FROM {rows} GROUP BY {value} ORDER BY n DESC LIMIT 1"
+    return _NEAREST.get(type(node).__name__, "docs/sql-coverage.md lists what can be asked.")
 
 
 def _refuse_function(node: exp.Expr, called: str, text: QueryText) -> QueryError:

@@ -66,6 +66,7 @@ FUNCTIONS: dict[str, ScalarFunction] = {
     "Round": ScalarFunction("round", ("this", "decimals"), "nN", "ROUND(x, digits)", optional=1),
     "Sqrt": _unary("sqrt", "n", "SQRT(x), missing below 0"),
     "Ln": _unary("ln", "n", "LN(x), missing at 0 and below"),
+    "Log": ScalarFunction("log", ("this", "expression"), "nn", "LOG(x), LOG10(x), LOG2(x), LOG(base, x)", optional=1),
     "Exp": _unary("exp", "n", "EXP(x)"),
     "Pow": _binary("power", "nn", "POWER(x, y)"),
     "Least": ScalarFunction("least", ("this", "expressions"), "*", "LEAST(x, ...)"),
@@ -105,15 +106,29 @@ FUNCTIONS: dict[str, ScalarFunction] = {
     "Replace": ScalarFunction("replace", ("this", "expression", "replacement"), "tTT", "REPLACE(s, from, to)"),
     "StartsWith": _binary("starts_with", "tT", "STARTS_WITH(s, t)"),
     "Contains": _binary("contains", "tT", "CONTAINS(s, t)"),
+    "RegexpLike": _binary("matches", "tT", "REGEXP_MATCHES(s, pattern)"),
+    "RegexpFullMatch": _binary("matches:whole", "tT", "REGEXP_FULL_MATCH(s, pattern)"),
+    "SimilarTo": _binary("matches:whole", "tT", "s SIMILAR TO pattern"),
+    "RegexpExtract": ScalarFunction(
+        "match_part", ("this", "expression", "group"), "tTN", "REGEXP_EXTRACT(s, pattern, group)", optional=1
+    ),
     "TimestampTrunc": ScalarFunction("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
     "DateTrunc": ScalarFunction("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
     "Extract": ScalarFunction("extract", ("expression", "this"), "dU", "EXTRACT(part FROM day)"),
+    "TimeToUnix": _unary("epoch", "d", "EPOCH(time)"),
+    "TimeToStr": ScalarFunction("strftime", ("this", "format"), "dT", "STRFTIME(time, '%Y-%m')"),
+    "Dayname": _unary("strftime:%A", "d", "DAYNAME(day)"),
+    "Monthname": _unary("strftime:%B", "d", "MONTHNAME(day)"),
+    "DateAdd": _binary("add", "dd", "DATE_ADD(day, INTERVAL 3 MONTH)"),
+    "DateBin": ScalarFunction("time_bucket", ("this", "expression"), "Ud", "TIME_BUCKET(INTERVAL 1 WEEK, time)"),
+    "LastDay": _unary("last_day", "d", "LAST_DAY(day)"),
     "Year": _unary("extract:year", "d", "YEAR(day)"),
     "Quarter": _unary("extract:quarter", "d", "QUARTER(day)"),
     "Month": _unary("extract:month", "d", "MONTH(day)"),
     "Day": _unary("extract:day", "d", "DAY(day)"),
     "DayOfMonth": _unary("extract:day", "d", "DAYOFMONTH(day)"),
     "DayOfWeek": _unary("extract:dow", "d", "DAYOFWEEK(day)"),
+    "DayOfWeekIso": _unary("extract:isodow", "d", "ISODOW(day)"),
     "DayOfYear": _unary("extract:doy", "d", "DAYOFYEAR(day)"),
     "WeekOfYear": _unary("extract:week", "d", "WEEKOFYEAR(day)"),
     "Week": _unary("extract:week", "d", "WEEK(day)"),
@@ -125,7 +140,9 @@ FUNCTIONS: dict[str, ScalarFunction] = {
     "date_part": ScalarFunction("date_part", ("expressions",), "Td", "DATE_PART(part, day)"),
 }
 
+NOW = frozenset(("now", "get_current_timestamp"))  # besides CURRENT_TIMESTAMP: the day of the question, not a time
 TIME_UNITS = ("day", "week", "month", "quarter", "year")
+DIFFERENCES = (*TIME_UNITS, "hour", "minute", "second", "millisecond", "microsecond")
 TRUNCATIONS = (*TIME_UNITS, "hour", "minute", "second")
 TIME_PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "doy", "week", "hour", "minute", "second")
 SAME_PART = {"dayofweek": "dow", "dayofmonth": "day", "dayofyear": "doy", "weekofyear": "week", "weekday": "dow"}
@@ -152,4 +169,19 @@ AGGREGATES: dict[type[exp.Expr], str] = {
     exp.PercentileCont: "quantile",
     exp.PercentileDisc: "quantile",
     exp.ApproxQuantile: "quantile",
+    exp.Corr: "corr",
+    exp.CovarPop: "covar_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.RegrSlope: "regr_slope",
+    exp.RegrIntercept: "regr_intercept",
+    exp.RegrR2: "regr_r2",
+    exp.RegrCount: "regr_count",
+    exp.RegrAvgx: "regr_avgx",
+    exp.RegrAvgy: "regr_avgy",
 }
+PAIRED = frozenset(
+    (
+        *("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2"),
+        *("regr_count", "regr_avgx", "regr_avgy"),
+    )
+)

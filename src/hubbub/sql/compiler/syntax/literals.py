@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from hubbub.relations import Expr, limits, literal, shifted
+from hubbub.relations import DateShift, Expr, is_short, limits, literal, shifted
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
@@ -19,6 +19,7 @@ _DAY_TEXT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _DAYS = {"DAY": 1, "WEEK": 7}
+_SECONDS = {"HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
 _DIGITS = 30  # of a number before or after the point
 
 
@@ -105,6 +106,25 @@ def shift_date(start: date, interval: exp.Interval, sign: int, text: QueryText) 
         pass
     raise refuse_kind(
         text, NotAllowed, interval, "this interval cannot be read.", fix="Write INTERVAL 3 MONTH, for example."
+    )
+
+
+def read_interval(interval: exp.Interval, text: QueryText) -> DateShift:
+    """The interval that is written; it is no longer than some centuries."""
+    unit = str(interval.args.get("unit") or "").upper().removesuffix("S")
+    written = str(getattr(interval.this, "this", ""))
+    if re.fullmatch(r"-?\d{1,12}", written, re.ASCII) and unit in {*_MONTHS, *_DAYS, *_SECONDS}:
+        months, days, seconds = (int(written) * units.get(unit, 0) for units in (_MONTHS, _DAYS, _SECONDS))
+        shift = DateShift(months, days, seconds)
+        if is_short(shift):
+            return shift
+    raise refuse_kind(
+        text,
+        NotAllowed,
+        interval,
+        "this interval cannot be read.",
+        "It is a whole number of one unit, from seconds to years, and at most 1,000 years.",
+        "Write INTERVAL 3 MONTH, or INTERVAL '36 hours'.",
     )
 
 

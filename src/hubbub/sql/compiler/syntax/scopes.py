@@ -304,15 +304,40 @@ def _resolve_column(node: exp.Column, visible: _Visible) -> ColumnName | NoColum
 def output_name(node: exp.Expr, index: int, text: QueryText) -> str:
     """The name of a column of the answer, or of a subquery."""
     name = str(node.alias if isinstance(node, exp.Alias) else node.name if isinstance(node, exp.Column) else "")
+    name = name or _aggregate_name(node)
     if is_reserved(name):
         raise text.refusal(UnknownName, node, "names that begin with _hb_ are ours.", fix="Choose another alias.")
     return name or f"column_{index + 1}"
 
 
+_CALLED: dict[type[exp.Expr], str] = {
+    **{exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"},
+    **{exp.Min: "min", exp.Max: "max", exp.Median: "median"},
+}
+
+
+def _aggregate_name(node: exp.Expr) -> str:
+    """The engine's name for a plain aggregate without an alias: count_star(), sum(cost), count(DISTINCT patient_id)."""
+    called, argument = _CALLED.get(type(node), ""), node.this if isinstance(node, exp.Func) else None
+    if not called:
+        return ""
+    if called == "count" and (argument is None or isinstance(argument, exp.Star)):
+        return "count_star()"
+    distinct, column = False, argument
+    if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+        distinct, column = True, argument.expressions[0]
+    if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
+        return ""
+    shown = f"{column.table}.{column.name}" if column.table else column.name
+    return f"{called}({'DISTINCT ' if distinct else ''}{shown})"
+
+
 def _plain_outputs(tree: exp.Select, text: QueryText) -> tuple[SelectOutput, ...]:
-    return tuple(
-        SelectOutput(output_name(part, index, text), part.unalias()) for index, part in enumerate(tree.expressions)
-    )
+    names = [output_name(part, index, text) for index, part in enumerate(tree.expressions)]
+    for index, part in enumerate(tree.expressions):  # the same aggregate once more has no name of its own
+        if not isinstance(part, exp.Alias | exp.Column) and names[index].lower() in {n.lower() for n in names[:index]}:
+            names[index] = f"column_{index + 1}"
+    return tuple(SelectOutput(name, part.unalias()) for name, part in zip(names, tree.expressions, strict=True))
 
 
 def _selected_outputs(tree: exp.Select, items: tuple[ScopeItem, ...], text: QueryText) -> tuple[SelectOutput, ...]:

@@ -17,20 +17,24 @@ from sqlglot import exp
 from hubbub.relations import (
     MOST_DIGITS,
     TARGETS,
+    BadPattern,
     CastTarget,
     Expr,
+    TextPattern,
     bucket_number,
     build,
     can_cast,
     check_made,
     limits,
     literal,
+    read_pattern,
+    time_signs,
 )
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.syntax.functions import (
+    DIFFERENCES,
     SAME_PART,
     TIME_PARTS,
-    TIME_UNITS,
     TRUNCATIONS,
     ScalarFunction,
     find_function,
@@ -40,13 +44,13 @@ from hubbub.sql.compiler.syntax.literals import (
     check_length,
     has_exponent,
     refuse_kind,
-    shift_date,
     type_date,
     type_literal,
     whole_number,
 )
 from hubbub.sql.compiler.syntax.scopes import NoColumn, refuse_column
 from hubbub.sql.compiler.syntax.source_text import COVERAGE, UNCLEAR, QueryText
+from hubbub.sql.compiler.syntax.type_moments import type_difference, type_moment
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 _WORDS = {"n": "a number", "t": "a text", "d": "a date or timestamp", "b": "a condition"}
@@ -137,14 +141,15 @@ class _Scalars:
             raise refuse_kind(
                 self.text, WrongType, node, f"it is {function.about}.", "Another number of arguments came."
             )
-        value = self._call(node, function, parts)
+        moment = type_moment(node, self.build, self.text)
+        value = self._call(node, function, parts) if moment is None else moment
         return build("not", [value]) if node.args.get("negate") else value
 
     # ------------------------------------------------------------ functions
 
     def _call(self, node: exp.Expr, function: ScalarFunction, parts: Sequence[exp.Expr]) -> Expr:
-        if (folded := self._dates(node, function.op, parts)) is not None:
-            return folded
+        if function.op in ("add", "sub"):
+            return self._sum(node, function.op, parts)
         kinds = function.kinds * len(parts) if len(function.kinds) == 1 else function.kinds
         args: list[Expr] = []
         params: list[Value] = []
@@ -158,22 +163,25 @@ class _Scalars:
         if "*" in kinds:
             fixed = kinds.index("*")
             args = [*args[:fixed], *bring_alike(node, args[fixed:], self.text)]
-        return self._finish(node, function, args, params)
+        composed = _MADE_OF.get(function.op)
+        return self._finish(node, function, args, params) if composed is None else composed(args)
+
+    def _sum(self, node: exp.Expr, op: str, parts: Sequence[exp.Expr]) -> Expr:
+        """x + y and x - y: of numbers, or of moments."""
+        values = [self.build(part) for part in parts]
+        moment = type_difference(node, op, values, self.text)
+        if moment is not None:
+            return moment
+        return build(op, [self._fits(part, value, "n") for part, value in zip(parts, values, strict=True)])
 
     def _finish(self, node: exp.Expr, function: ScalarFunction, args: list[Expr], params: list[Value]) -> Expr:
         op, _, part = function.op.partition(":")
         composed = _MADE_OF.get(op)
         if composed is not None:
             return composed(args)
-        if op == "width_bucket":
-            return self._bucket(node, args[0], params)
-        if op == "date_part":
-            return build("extract", args, self._part(node, str(params[0])))
-        if op == "round":
-            digits = int(str(params[0])) if params else 0
-            if abs(digits) > 15:
-                raise refuse_kind(self.text, WrongType, node, "ROUND takes between -15 and 15 digits.")
-            return build("round", args, digits)
+        read = _READ_BY.get(op)
+        if read is not None:
+            return read(self, node, args, params, part)
         if op == "int_div" and not all(arg.facts.number.is_integer for arg in args):
             raise refuse_kind(
                 self.text,
@@ -183,16 +191,26 @@ class _Scalars:
                 "Of others, engines disagree.",
                 "Write FLOOR(x / y).",
             )
-        if op == "substring":
-            if len(params) == 2 and int(str(params[1])) < 0:
-                raise refuse_kind(self.text, WrongType, node, "the length of a SUBSTRING is not below 0.")
-            return build(op, args, tuple(params) if len(params) == 2 else (params[0], None))
         param = tuple(params) if len(params) > 1 else params[0] if params else None
         value = build(op, args, part or param)
         check_made(value)
         return value
 
-    def _bucket(self, node: exp.Expr, value: Expr, params: Sequence[Value]) -> Expr:
+    def _date_part(self, node: exp.Expr, args: list[Expr], params: list[Value], part: str) -> Expr:
+        return build("extract", args, self._part(node, str(params[0])))
+
+    def _round(self, node: exp.Expr, args: list[Expr], params: list[Value], part: str) -> Expr:
+        digits = int(str(params[0])) if params else 0
+        if abs(digits) > 15:
+            raise refuse_kind(self.text, WrongType, node, "ROUND takes between -15 and 15 digits.")
+        return build("round", args, digits)
+
+    def _substring(self, node: exp.Expr, args: list[Expr], params: list[Value], part: str) -> Expr:
+        if len(params) == 2 and int(str(params[1])) < 0:
+            raise refuse_kind(self.text, WrongType, node, "the length of a SUBSTRING is not below 0.")
+        return build("substring", args, tuple(params) if len(params) == 2 else (params[0], None))
+
+    def _bucket(self, node: exp.Expr, args: list[Expr], params: list[Value], part: str) -> Expr:
         lower, upper, buckets = (Fraction(each) if _is_numeral(each) else None for each in params)
         if lower is None or upper is None or lower >= upper or not buckets or buckets < 1:
             raise refuse_kind(
@@ -201,10 +219,53 @@ class _Scalars:
                 node,
                 "WIDTH_BUCKET takes a lower number, an upper one, and how many buckets lie between them.",
             )
-        return bucket_number(value, literal(params[0]), literal(params[1]), literal(params[2]))
+        return bucket_number(args[0], literal(params[0]), literal(params[1]), literal(params[2]))
+
+    def _matches(self, node: exp.Expr, args: list[Expr], params: list[Value], part: str) -> Expr:
+        """Whether a regular expression matches: anywhere, or (a part is named) the whole text."""
+        written = str(params[0])
+        pattern = self._pattern(node, f"^(?:{written})$" if part else written)
+        return build("matches", args, (pattern.text, pattern.size))
+
+    def _match_part(self, node: exp.Expr, args: list[Expr], params: list[Value], part: str) -> Expr:
+        """What a regular expression, or a group of it, matches first."""
+        pattern = self._pattern(node, str(params[0]))
+        group = int(str(params[1])) if len(params) > 1 else 0
+        if not 0 <= group <= min(pattern.groups, 9):
+            raise refuse_kind(self.text, WrongType, node, f"the pattern has {pattern.groups} groups.")
+        return build("match_part", args, (pattern.text, group, pattern.size))
+
+    def _pattern(self, node: exp.Expr, written: str) -> TextPattern:
+        try:
+            return read_pattern(written)
+        except BadPattern as error:
+            raise refuse_kind(
+                self.text,
+                NotAllowed,
+                node,
+                f"this regular expression cannot be used: {error}.",
+                "Only what takes one step for each character is let through, and what all engines read alike.",
+                "Use signs, [a-z], \\d \\w \\s . ^ $ | ( ) * + ? {2,5}, or LIKE.",
+            ) from None
+
+    def _strftime(self, node: exp.Expr, args: list[Expr], params: list[Value], part: str) -> Expr:
+        form = part or str(params[0])
+        if time_signs(form) is None:
+            raise refuse_kind(
+                self.text,
+                NotAllowed,
+                node,
+                "this form of a date cannot be used.",
+                "Signs mean different things in different engines.",
+                "Write %Y %y %m %d %j %a %A %b %B %H %M %S, with letters, digits and - / : . , between them.",
+            )
+        return build("strftime", args, form)
 
     def _of_kind(self, node: exp.Expr, kind: str) -> Expr:
-        value = self.build(node)
+        return self._fits(node, self.build(node), kind)
+
+    def _fits(self, node: exp.Expr, value: Expr, kind: str) -> Expr:
+        """The value, if it is of the kind."""
         if kind == "d" and value.op == "literal" and isinstance(value.param, str):
             value = type_date(node, value.param, self.text)
         fits = {
@@ -220,7 +281,7 @@ class _Scalars:
             )
         return value
 
-    # ------------------------------------------------------------ constants and dates
+    # ------------------------------------------------------------ constants
 
     def _constant(self, node: exp.Expr, kind: str) -> Value:
         value = self.build(node)
@@ -246,7 +307,8 @@ class _Scalars:
         name = str(node.this if isinstance(node, exp.Var | exp.Literal) else node).lower()
         if op == "extract":
             return self._part(node, name)
-        allowed = TIME_UNITS if op == "date_diff" else TRUNCATIONS
+        allowed = DIFFERENCES if op == "date_diff" else TRUNCATIONS
+        name = name.removesuffix("s") if name.removesuffix("s") in allowed else name
         if name not in allowed:
             raise refuse_kind(
                 self.text,
@@ -268,36 +330,6 @@ class _Scalars:
                 fix=_use_one_of(TIME_PARTS),
             )
         return part
-
-    def _dates(self, node: exp.Expr, op: str, parts: Sequence[exp.Expr]) -> Expr | None:
-        """DATE '...' + INTERVAL ... is worked out here; on columns it could leave the calendar and fail."""
-        if op not in ("add", "sub") or len(parts) != 2:
-            return None
-        if not isinstance(parts[1], exp.Interval):
-            left = self.build(parts[0]) if isinstance(parts[0], exp.Column) else None
-            if left is not None and left.kind is Kind.DATE and op == "sub":
-                args = bring_alike(node, [left, self.build(parts[1])], self.text)
-                if args[0].kind is not Kind.DATE:
-                    raise refuse_kind(
-                        self.text,
-                        WrongType,
-                        node,
-                        "a date less a timestamp is an interval.",
-                        fix="Write DATE_DIFF('day', x, y).",
-                    )
-                return build("date_diff", [args[1], args[0]], "day")
-            return None
-        start = self.build(parts[0])
-        if start.op != "literal" or not isinstance(start.param, date):
-            raise refuse_kind(
-                self.text,
-                NotAllowed,
-                node,
-                "an interval can be added to a literal date alone.",
-                "On a column it could leave the calendar, and fail because of one row.",
-                "Compare the column with a literal date, or use DATE_DIFF.",
-            )
-        return literal(shift_date(start.param, parts[1], -1 if op == "sub" else 1, self.text))
 
     # ------------------------------------------------------------ nodes of their own shape
 
@@ -396,7 +428,23 @@ _MADE_OF: dict[str, Callable[[list[Expr]], Expr]] = {  # operations that are mad
     "clip": lambda args: build(
         "case", [build("isnull", args[:1]), literal(None), build("least", [build("greatest", args[:2]), args[2]])]
     ),
+    "log": lambda args: (
+        build("log10", args)
+        if len(args) == 1
+        else build("log10", args[1:])
+        if args[0].param == 10
+        else build("div", [build("log10", args[1:]), build("log10", args[:1])])
+    ),
     "if": lambda args: build("case", args if len(args) == 3 else [*args, literal(None)]),
+}
+_READ_BY: dict[str, Callable[[_Scalars, exp.Expr, list[Expr], list[Value], str], Expr]] = {
+    "date_part": _Scalars._date_part,
+    "match_part": _Scalars._match_part,
+    "matches": _Scalars._matches,
+    "round": _Scalars._round,
+    "strftime": _Scalars._strftime,
+    "substring": _Scalars._substring,
+    "width_bucket": _Scalars._bucket,
 }
 _HANDLERS: dict[type, Callable[[_Scalars, exp.Expr], Expr]] = {
     exp.Literal: _Scalars._literal,  # type: ignore[dict-item]

@@ -26,7 +26,7 @@ from hubbub.relations.nodes import (
     when,
 )
 from hubbub.schema import Kind
-from hubbub.sql.compiler.lower_rows import RowsLowering
+from hubbub.sql.compiler.lowering.lower_rows import RowsLowering
 from hubbub.sql.compiler.query_plan import BoundedSum, BoundingShape, QuantileCurve, QuestionPlan, SumKind
 
 _SHAPES_OF_PEOPLE = (BoundingShape.PEOPLE, BoundingShape.TOTALS)

@@ -17,7 +17,7 @@ from hubbub.accounting import basic_cost, mu_for, pure_epsilon_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, JointQuantiles, NoisyCDF, WeightedPartitionSelection
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan, price_groups
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.price import Price
 from hubbub.terms import (
     ApproximateDP,
     Compose,
@@ -134,7 +134,9 @@ def _allocate_choices(
     plans: tuple[QuestionPlan, ...], kind: NoiseKind, price: Price, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
     """Plans of which some choose their keys: each by itself, for an equal part of the price."""
-    from hubbub.sql.key_selection_noise import allocate_with_selection  # it allocates in the words of this module
+    from hubbub.sql.pricing.key_selection_noise import (
+        allocate_with_selection,  # it allocates in the words of this module
+    )
 
     choosing = sum(plan.selection is not None for plan in plans)
     part = Price(

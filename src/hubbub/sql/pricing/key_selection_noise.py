@@ -16,8 +16,8 @@ from fractions import Fraction
 from hubbub.accounting import mu_for, pure_epsilon_for, quick_epsilon
 from hubbub.mechanisms import WeightedPartitionSelection
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
-from hubbub.sql.noise_allocation import NoiseAllocation, gaussian_noise, laplace_noise
-from hubbub.sql.price import Price
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation, gaussian_noise, laplace_noise
+from hubbub.sql.pricing.price import Price
 from hubbub.terms import Compose, Neighbours, Unit, Unreachable
 
 _STEEPNESS = Fraction(3, 2)

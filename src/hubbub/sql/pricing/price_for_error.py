@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from hubbub.accounting import Limit
 from hubbub.sql.compiler.query_plan import AggregateReading, How, NoiseKind, QuestionPlan, readings_in, whole_shares
-from hubbub.sql.error_prediction import assumed_count, predict_errors
-from hubbub.sql.price import Price, PriceTerms, price_in_epsilon, price_in_rho
+from hubbub.sql.pricing.error_prediction import assumed_count, predict_errors
+from hubbub.sql.pricing.price import Price, PriceTerms, price_in_epsilon, price_in_rho
 from hubbub.sql.quote import QueryPlan, quote_plan
 from hubbub.terms import CannotPromise, exact, fraction_of, positive
 

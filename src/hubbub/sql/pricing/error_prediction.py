@@ -12,7 +12,7 @@ from hubbub.mechanisms import JointQuantiles
 from hubbub.relations import Expr
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
 from hubbub.sql.compiler.question import Scan
-from hubbub.sql.noise_allocation import NoiseAllocation, QuantileNoise
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation, QuantileNoise
 
 _SUMS = (How.REF, How.LINEAR, How.CHOSEN)
 

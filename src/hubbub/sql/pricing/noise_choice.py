@@ -12,7 +12,7 @@ from functools import cached_property
 from hubbub.accounting import Amount, Currency, cost_both_ways, cost_in
 from hubbub.ledger import AccountBalance, Population
 from hubbub.sql.compiler.query_plan import NoiseKind
-from hubbub.sql.error_prediction import typical_error
+from hubbub.sql.pricing.error_prediction import typical_error
 from hubbub.sql.quote import QueryQuote
 
 _NEARLY = 1.03  # errors this close count as equal, and the cheaper noise is taken

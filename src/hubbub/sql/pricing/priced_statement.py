@@ -16,8 +16,8 @@ from hubbub.relations import limits
 from hubbub.releases import request_for
 from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.jobs import AskJob
-from hubbub.sql.noise_choice import Alternative, alternative_of, rank_alternatives
-from hubbub.sql.price import AUTO, Price, PriceTerms, noise_kinds, price_plan
+from hubbub.sql.pricing.noise_choice import Alternative, alternative_of, rank_alternatives
+from hubbub.sql.pricing.price import AUTO, Price, PriceTerms, noise_kinds, price_plan
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_kinds, quote_plan
 from hubbub.sql.relation.ask_relation import RelationQuote, quote_relation, share_terms
 from hubbub.sql.relation.find_inner import AskedRelation, bounds_named, find_relation
@@ -108,7 +108,7 @@ def _price_plan(
 ) -> tuple[QueryPlan, Price]:
     if terms.within is None:
         return planned, price_plan(terms, planned.noise, connection.limit, line, choosing=planned.chooses_keys)
-    from hubbub.sql.price_for_error import price_within
+    from hubbub.sql.pricing.price_for_error import price_within
 
     return price_within(planned, terms, connection.limit)
 

@@ -27,9 +27,9 @@ from hubbub.relations.nodes import (
     largest_of,
 )
 from hubbub.schema import Dataset, Kind
-from hubbub.sql.compiler.lower_rows import RowsLowering
-from hubbub.sql.compiler.lower_selection import weigh_people
-from hubbub.sql.compiler.lower_sums import KeyedSums, MeasureSums, curve_sums, key_columns
+from hubbub.sql.compiler.lowering.lower_rows import RowsLowering
+from hubbub.sql.compiler.lowering.lower_selection import weigh_people
+from hubbub.sql.compiler.lowering.lower_sums import KeyedSums, MeasureSums, curve_sums, key_columns
 from hubbub.sql.compiler.query_plan import BoundingShape, GroupKey, KeySelection, QuantileCurve, QuestionPlan, SumKind
 from hubbub.sql.compiler.question import Scan
 

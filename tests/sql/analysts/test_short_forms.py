@@ -1,0 +1,97 @@
+"""CURRENT_DATE is one public day of the question, and short forms stand for long ones."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import date
+from typing import Any
+
+import pytest
+
+from hubbub.sql.compiler import compile as compiler
+from hubbub.sql.compiler.syntax import type_scalars
+from hubbub.sql.quote import QueryPlan, plan_text
+from hubbub.terms import HubbubError
+from tests.sql.passes.datasets import HOSPITAL
+
+RECENT = "SELECT COUNT(*) AS n FROM visits WHERE day >= CURRENT_DATE - INTERVAL 30 DAY AND day < {now}"
+
+
+def planned(text: str, monkeypatch: pytest.MonkeyPatch, day: date) -> QueryPlan:
+    """The plan of a question that is asked on some day."""
+    monkeypatch.setattr(compiler, "today", lambda: day)
+    return plan_text(text, HOSPITAL, gaussian=True)
+
+
+def mark(plan: QueryPlan) -> str:
+    return json.dumps(plan.identity(), sort_keys=True)
+
+
+def test_today_is_one_day_that_is_shown_and_makes_another_question_tomorrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    for now in ("NOW()", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "GET_CURRENT_TIMESTAMP()"):
+        text = RECENT.format(now=now)
+        first, again, later = (planned(text, monkeypatch, date(2025, 3, day)) for day in (7, 7, 8))
+        assert mark(first) == mark(again) != mark(later)
+        assert any("CURRENT_DATE is 2025-03-07" in note for note in first.plans[0].notes)
+        [[statement]] = first.statements("duckdb")
+        assert "2025-02-05" in statement.sql and "2025-03-07 00:00:00" in statement.sql
+        assert "current" not in statement.sql.lower() and "now(" not in statement.sql.lower()
+
+
+def test_a_question_that_does_not_ask_for_today_says_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = planned("SELECT COUNT(*) AS n FROM visits", monkeypatch, date(2025, 3, 7))
+    assert not any("CURRENT_DATE" in note for note in plain.plans[0].notes)
+
+
+ALIKE = [
+    ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ALL", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
+    ("SELECT APPROX_COUNT_DISTINCT(diagnosis) AS n FROM visits", "SELECT COUNT(DISTINCT diagnosis) AS n FROM visits"),
+    (
+        "SELECT COUNT(*) AS n FROM (SELECT cost FROM visits "
+        "QUALIFY RANK() OVER (PARTITION BY patient_id ORDER BY day) = 1)",
+        "SELECT COUNT(*) AS n FROM (SELECT cost FROM (SELECT cost, RANK() OVER (PARTITION BY patient_id ORDER BY day) "
+        "AS qualified_1 FROM visits) WHERE qualified_1 = 1)",
+    ),
+    (
+        "SELECT COUNT(*) AS n FROM visits v "
+        "WHERE cost > (SELECT MAX(w.cost) FROM visits w WHERE w.patient_id = v.patient_id)",
+        "SELECT COUNT(*) AS n FROM visits v LEFT JOIN (SELECT w.patient_id AS person_1, MAX(w.cost) AS value_1 "
+        "FROM visits w GROUP BY w.patient_id) AS per_1 ON per_1.person_1 = v.patient_id WHERE cost > per_1.value_1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("short", "long"), ALIKE)
+def test_a_short_form_runs_what_the_long_one_runs(short: str, long: str) -> None:
+    one, other = (plan_text(text, HOSPITAL, gaussian=True).statements("duckdb") for text in (short, long))
+    assert [[s.sql for s in part] for part in one] == [[s.sql for s in part] for part in other]
+
+
+NESTED = [
+    "EPOCH(" * 30 + "day" + " - DATE '2025-01-01')" * 30,
+    "(" * 30 + "day" + " + INTERVAL 1 DAY)" * 30,
+    "EXTRACT(DAY FROM " * 30 + "day" + " - day)" * 30,
+    "(" * 35 + "day" + " - 1)" * 35,
+]
+
+
+@pytest.mark.parametrize("value", NESTED)
+def test_each_part_of_moments_inside_one_another_is_typed_once(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed, build = [], type_scalars._Scalars.build
+
+    def count(own: Any, node: Any) -> Any:
+        typed.append(node)
+        return build(own, node)
+
+    monkeypatch.setattr(type_scalars._Scalars, "build", count)
+    with suppress(HubbubError):
+        plan_text(f"SELECT COUNT(*) AS n FROM visits WHERE {value} > 1", HOSPITAL, gaussian=True)
+    assert 3 <= len(typed) < 300  # and not two to the thirtieth
+
+
+def test_unnamed_aggregates_have_the_names_of_the_engine() -> None:
+    parts = "COUNT(*), SUM(cost), COUNT(DISTINCT patient_id), AVG(v.cost), COUNT(*), SUM(cost) / COUNT(*)"
+    text = f"SELECT {parts} FROM visits v"
+    names = [output.name for output in plan_text(text, HOSPITAL, gaussian=True).plans[0].outputs]
+    assert names == ["count_star()", "sum(cost)", "count(DISTINCT patient_id)", "avg(v.cost)", "column_5", "column_6"]
