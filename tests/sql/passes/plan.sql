@@ -206,7 +206,7 @@ SELECT diagnosis, MEDIAN(cost) FROM visits GROUP BY diagnosis
 -- curve 0 = QUANTILE(cost), 62501 cells of 0.08 from 0
 -- weights 1.0000
 -- output diagnosis = key(0)
--- output column_2 = read(quantile 0.5 of curve 0)
+-- output median(cost) = read(quantile 0.5 of curve 0)
 -- note: Groups of few people usually do not appear, and some others may be missing by chance.
 
 -- name: too many levels by keys that are not public
@@ -276,6 +276,7 @@ SELECT diagnosis, COUNT(DISTINCT patient_id) AS n, SUM(cost) / COUNT(DISTINCT pa
 -- output each = div(read(ref of m0), read(people of the chosen key))
 -- having gt(read(people of the chosen key), 9)
 -- note: Groups of few people usually do not appear, and some others may be missing by chance.
+
 -- name: statistics of two numbers
 SELECT ward, CORR(cost, birth_year) AS r, REGR_SLOPE(cost, birth_year) AS s, REGR_AVGX(cost, birth_year) AS x, REGR_COUNT(cost, birth_year) AS n FROM visits v JOIN patients p ON p.patient_id = v.patient_id GROUP BY ward
 -- expected:

@@ -1417,6 +1417,7 @@ SELECT COUNT(*) AS n FROM patients p LEFT JOIN visits v ON v.ward = p.town WHERE
 --   Until noise is added, a row may depend on one person's data alone.
 --   Join and group by the declared person, and aggregate over people outside.
 --   docs: errors/P807
+
 -- section: Conditions and expressions
 -- name: a moment so much later
 SELECT COUNT(*) AS n FROM visits WHERE day - INTERVAL '3 months' < '2025-01-01' AND CAST(day AS DATE) + 7 > day
@@ -1578,8 +1579,8 @@ SELECT AVG(DATE_DIFF('day', first, last)) AS days FROM (SELECT patient_id, MIN(C
 -- from one row per person as t1
 --   from visits as t0
 --   patient_id = t0.patient_id: integer, the person, step 1
---   first = aggregate(cast(t0.day, timestamp), min): timestamp
---   last = aggregate(cast(t0.day, timestamp), max): timestamp
+--   first = aggregate(cast(t0.day, timestamp), min): timestamp, [1735689600000000, 1767139200000000]
+--   last = aggregate(cast(t0.day, timestamp), max): timestamp, [1735689600000000, 1767139200000000]
 -- output days = aggregate(date_diff(t1.first, t1.last, 'day'), avg)
 -- rows of one person: 1
 
@@ -1642,7 +1643,7 @@ SELECT ward, COUNT(*) AS n FROM (SELECT ward, patient_id FROM visits QUALIFY ROW
 -- key ward = t2.ward: text, 3 values ('north', 'south', 'east')
 -- output ward = key(0)
 -- output n = aggregate(count)
--- rows of one person: 50
+-- rows of one person: 1
 
 -- name: QUALIFY by the name of a window
 SELECT COUNT(*) AS n FROM (SELECT *, RANK() OVER (PARTITION BY patient_id ORDER BY day) AS r FROM visits QUALIFY r <= 2 AND cost > 3) AS q
@@ -1768,7 +1769,7 @@ SELECT COUNT(DISTINCT (ward, diagnosis)) AS n, COUNT(DISTINCT ward, cost) AS m F
 -- expected:
 -- from visits as t0
 -- output n = aggregate(spelled(t0.ward, t0.diagnosis), count distinct)
--- output m = aggregate(case(and(not_null(t0.ward), not_null(t0.cost)), spelled(t0.ward, t0.cost), None), count distinct)
+-- output m = aggregate_if(spelled(t0.ward, t0.cost), and(not_null(t0.ward), not_null(t0.cost)), count distinct)
 -- rows of one person: 50
 
 -- name: MODE
