@@ -50,14 +50,17 @@ class AccountBalance:
         """The line as words for a table."""
         budget = "nothing" if self.limit is None else self.limit.budget.measure().describe()
         left = "nothing" if self.limit is None else self.limit.left_words(self.spent)
-        return (
-            self.name,
-            self.pool,
-            budget,
-            amount_words(self.spent, self.currency),
-            amount_words(self.reserved, self.currency),
-            left,
-        )
+        return self.name, self.pool, budget, self._spent_words(), amount_words(self.reserved, self.currency), left
+
+    def _spent_words(self) -> str:
+        """What everything together is, and in brackets what the two accounts of it say."""
+        if self.currency is not Currency.EITHER or self.epsilon is None:
+            return amount_words(self.spent, self.currency)
+        known = self.spent.epsilon < UNKNOWN
+        added = self.spent.epsilon / LOSS_UNIT if known else 0.0
+        parts = [f"{added:.4g} added up"] if known and added > self.epsilon else []
+        parts += [f"rho {self.spent.loss / LOSS_UNIT:.4g}"] if 0 < self.spent.loss < UNKNOWN else []
+        return f"epsilon {self.epsilon:.4g}" + (f" ({', '.join(parts)})" if parts else "")
 
     def to_json(self) -> dict[str, Json]:
         """The line as numbers."""
