@@ -49,8 +49,16 @@ class AccountBalance:
     def cells(self) -> tuple[str, ...]:
         """The line as words for a table."""
         budget = "nothing" if self.limit is None else self.limit.budget.measure().describe()
-        left = "nothing" if self.limit is None else self.limit.left_words(self.spent)
-        return self.name, self.pool, budget, self._spent_words(), amount_words(self.reserved, self.currency), left
+        reserved = amount_words(self.reserved, self.currency)
+        return self.name, self.pool, budget, self._spent_words(), reserved, self._left_words()
+
+    def _left_words(self) -> str:
+        """What still fits: of a budget that is counted both ways, in each account that is open."""
+        if self.limit is None or self.currency is not Currency.EITHER:
+            return amount_words(self.left, self.currency)
+        ways = [f"epsilon {self.left.epsilon / LOSS_UNIT:.4g}"] if self.limit.fits_basic(self.spent) else []
+        ways += [f"rho {self.left.loss / LOSS_UNIT:.4g}"] if self.limit.fits_loss(self.spent) else []
+        return " (or ".join(ways) + ")" * (len(ways) - 1) or "nothing"
 
     def _spent_words(self) -> str:
         """What everything together is, and in brackets what the two accounts of it say."""
