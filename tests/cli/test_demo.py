@@ -78,7 +78,7 @@ def test_a_repeat_is_free_and_another_project_pays(told: Section) -> None:
     first, again, other = told.table.rows[:3]
     assert first[2] == again[2]
     assert (first[3], again[3]) == (other[3], "free")
-    assert "for rho = 0." in told.paragraphs[0]
+    assert "for epsilon = 0." in told.paragraphs[0]
 
 
 def test_a_killed_request_resumes_under_its_charge(told: Section) -> None:
@@ -87,7 +87,7 @@ def test_a_killed_request_resumes_under_its_charge(told: Section) -> None:
     assert died[2] == "nothing (SIGKILL)"
     assert resumed[3] == f"free, under {died[3].rpartition(' ')[2]}"
     assert "the question runs again under it" in told.paragraphs[1]
-    assert "costs rho = 0 more" in told.paragraphs[1]
+    assert "costs epsilon = 0 more" in told.paragraphs[1]
 
 
 def test_colluding_analysts_get_what_the_cap_allows_together(told: Section) -> None:

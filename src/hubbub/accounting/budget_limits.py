@@ -211,9 +211,14 @@ class Limit:
         return " (or ".join(ways) + ")" * (len(ways) - 1) or "nothing"
 
     def refusal_words(self, total: Amount, cost: Amount) -> tuple[str, str]:
-        """A cost that does not fit, and what is left, as people read them: own deltas if it is these that refuse."""
+        """A cost that does not fit, and what is left, as people read them: own deltas if it is these that refuse.
+
+        Both are told in one currency: in rho, where that account alone is open.
+        """
         if self.fits_own(total + cost):
-            return cost.measure(self.currency).describe(), self.left_words(total)
+            in_rho = self.currency is Currency.EITHER and self.fits_loss(total) and not self.fits_basic(total)
+            currency = Currency.CONCENTRATED if in_rho and cost.loss < UNKNOWN else self.currency
+            return cost.measure(currency).describe(), self.left_words(total)
         own, left = (f"own delta = {amount.delta / DELTA_UNIT:g}" for amount in (cost, self.left(total)))
         return own, left
 

@@ -10,6 +10,7 @@ from statistics import fmean
 
 from hubbub.mechanisms import JointQuantiles
 from hubbub.relations import Expr
+from hubbub.releases import formulas
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
 from hubbub.sql.compiler.question import Scan
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation, QuantileNoise
@@ -90,6 +91,8 @@ def quantile_rank_error(reading: AggregateReading, noise: QuantileNoise, confide
 def _reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
+    if reading.how is How.LINEAR:
+        return _line_error(reading, plan, spent, confidence)
     if reading.how in _SUMS:
         return _size_error(reading, plan, spent, confidence)
     if reading.how is How.MEAN and count:
@@ -109,6 +112,14 @@ def _size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAlloc
         return float(spent.curves[reading.curve].error(confidence))
     errors = [float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures]
     return math.hypot(*(weight * error for weight, error in zip(_effects(reading), errors, strict=True)))
+
+
+def _line_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
+    """The error of a weighted sum, just as its interval will be; of a count, which is told as a whole number."""
+    weights = zip(reading.measures, reading.weights, strict=True)
+    parts = tuple((abs(weight) * plan.measures[i].unit, spent.noise(i)) for i, weight in weights)
+    radius = formulas.sum_radius(parts, Fraction(str(confidence)))
+    return float(math.floor(radius + Fraction(1, 2)) if reading.whole else radius)
 
 
 def _effects(reading: AggregateReading) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.accounting import ConcentratedFilter
+from hubbub.accounting import LOSS_UNIT, EitherWayFilter
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.render import Figure, Section
 from hubbub.render.charts import Panel, Series, step_chart
@@ -13,7 +13,7 @@ from hubbub.terms import BudgetExceeded
 def chapter(hospital: Hospital) -> Section:
     """Ask the same count again and again, and average: the attack that budgets are for."""
     mechanism = DiscreteGaussian(sensitivity=1, epsilon=0.1, delta=1e-7)
-    budget, answers, spent = ConcentratedFilter(epsilon=1, delta=1e-6), [], [0.0]
+    budget, answers, spent = EitherWayFilter(epsilon=1, delta=1e-6), [], [0.0]
     truth = hospital.count(lambda patient: patient.diagnosis == "flu")
     while True:
         try:
@@ -22,7 +22,7 @@ def chapter(hospital: Hospital) -> Section:
             words = refused.what
             break
         answers.append(mechanism.release(truth))
-        spent.append(float(budget.spent[0]))
+        spent.append(budget.spent.loss / LOSS_UNIT)
     mean = sum(answers) / len(answers)
     spread = mechanism.error(0.95) / len(answers) ** 0.5
     return Section(
@@ -31,8 +31,10 @@ def chapter(hospital: Hospital) -> Section:
             "Noise averages out, so somebody who may ask for ever learns everything. Here an analyst asks for the "
             f"number of flu patients again and again, at epsilon = 0.1 and delta = 1e-7 (±{mechanism.error(0.95)}) "
             "each, under a budget of epsilon = 1 and delta = 1e-6.",
-            f"After {len(answers)} answers the budget says no: {words} Adding up epsilons would have stopped at 10; "
-            f"the filter knows what Gaussian noise costs together. The average of all answers is {mean:.1f} ± "
+            f"After {len(answers)} answers the budget says no: {words} Adding up epsilons alone would have stopped at "
+            "10. A budget is counted both ways, in epsilon and in rho, and an answer passes while one of them has room: "
+            f"rho knows what Gaussian noise costs together, and with Laplace noise ten "
+            f"answers at epsilon = 0.1 fit, as everybody expects. The average of all answers is {mean:.1f} ± "
             f"{spread:.1f}, no closer to anybody than the budget allows.",
         ),
         figure=_draw_spending(spent),

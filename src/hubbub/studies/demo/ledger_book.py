@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
+from hubbub.accounting import Currency
 from hubbub.ledger import Account, Amount, Ledger
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.releases import JobFacts, Progress, release_job
@@ -157,7 +158,7 @@ def _ask_again(desk: DemoDesk, ledger: Ledger) -> str:
     first = desk.ask(ledger, "Ana", FLU)
     before = _total_spent(ledger)
     again = desk.ask(ledger, "Ana", FLU)
-    repeat = _spent_loss(_total_spent(ledger) - before)
+    repeat = _describe_more(ledger, before)
     other = desk.ask(ledger, "Ben", FLU)
     desk.note("Ana", FLU, first.answer, _describe_price(first))
     desk.note("Ana", "the same again", again.answer, _describe_price(again))
@@ -165,7 +166,7 @@ def _ask_again(desk: DemoDesk, ledger: Ledger) -> str:
     return (
         f"The budget of the last chapter lived in memory. This one, {BUDGET.measure().describe()} for all patients, is "
         f"kept in a ledger on disk. Ana asks for {FLU} and gets {first.answer} ± {MECHANISM.error(0.95)} for "
-        f"{_describe_price(first)}. She asks again: {again.answer}, for rho = {repeat:g}. Ben asks the same in a "
+        f"{_describe_price(first)}. She asks again: {again.answer}, for {repeat}. Ben asks the same in a "
         f"project of his own and gets {other.answer} for {_describe_price(other)}: a free answer would tell him that "
         "somebody asked before."
     )
@@ -176,13 +177,19 @@ def _die_and_resume(desk: DemoDesk) -> str:
     with desk.open() as ledger:
         before = _total_spent(ledger)
         stored = desk.ask(ledger, "Ben", OLD)
-        charge, more = _last_charge(ledger), _spent_loss(_total_spent(ledger) - before)
+        charge, more = _last_charge(ledger), _total_spent(ledger) - before
+        words = _describe_more(ledger, before)
     desk.note("Ben", OLD, f"nothing ({death})", f"{_describe_price(stored)}, as #{charge}")
-    desk.note("Ben", "the same again", stored.answer, f"free, under #{charge}" if not more else _describe_price(stored))
+    desk.note(
+        "Ben",
+        "the same again",
+        stored.answer,
+        f"free, under #{charge}" if more == Amount() else _describe_price(stored),
+    )
     return (
         f"For Ben's next question a process of its own charges the ledger, and is killed ({death}) before it has an "
         f"answer. The ledger is opened again and Ben asks again: charge #{charge} is found, the question "
-        f"runs again under it, and the answer, {stored.answer}, costs rho = {more:g} more."
+        f"runs again under it, and the answer, {stored.answer}, costs {words} more."
     )
 
 
@@ -238,8 +245,8 @@ def _total_spent(ledger: Ledger) -> Amount:
     return ledger.budget(PEOPLE).spent
 
 
-def _spent_loss(amount: Amount) -> float:
-    return float(amount.parts()[0])
+def _describe_more(ledger: Ledger, before: Amount) -> str:
+    return (_total_spent(ledger) - before).measure(Currency.EITHER).describe()
 
 
 def _describe_price(charged: CountAnswer) -> str:
