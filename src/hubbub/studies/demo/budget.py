@@ -32,8 +32,8 @@ def chapter(hospital: Hospital) -> Section:
             f"number of flu patients again and again, at epsilon = 0.1 and delta = 1e-7 (±{mechanism.error(0.95)}) "
             "each, under a budget of epsilon = 1 and delta = 1e-6.",
             f"After {len(answers)} answers the budget says no: {words} Adding up epsilons alone would have stopped at "
-            "10. A budget is counted both ways, in epsilon and in rho, and an answer passes while one of them has room: "
-            "rho knows what Gaussian noise costs together, and with Laplace noise ten "
+            "10. A budget is counted both ways, in epsilon and in rho, and an answer passes while one of them has "
+            "room: rho knows what Gaussian noise costs together, and with Laplace noise ten "
             f"answers at epsilon = 0.1 fit, as everybody expects. The average of all answers is {mean:.1f} ± "
             f"{spread:.1f}, no closer to anybody than the budget allows.",
         ),
