@@ -220,3 +220,29 @@ def test_the_book_verifies_after_all_kinds_of_prices(tmp_path: Path) -> None:
         db.sql("SELECT shop, COUNT(*) AS n FROM t GROUP BY shop", epsilon=0.5)
         assert db.ledger.verify().ok
         assert isinstance(db.ledger, Ledger)
+
+
+# ---------------------------------------------------------------- asking for more accuracy
+
+
+def test_gaussian_counts_are_measured_again_for_the_difference(db: Connection) -> None:
+    coarse = db.sql(BY_WARD, rho=0.001)
+    fine = db.remeasure(coarse, rho=0.004)
+    spreads = [float(each.measures[0].step) * each.measures[0].noise.std_dev() for each in (coarse, fine)]
+    assert spreads[1] == pytest.approx(spreads[0] / 2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) FILTER (WHERE ward = 'north') AS a, COUNT(*) FILTER (WHERE ward = 'south') AS b FROM t",
+        "SELECT COUNT(*) AS n, AVG(cost) AS a FROM t",
+        "SELECT MEDIAN(cost) AS m FROM t",
+        "SELECT shop, COUNT(*) AS n FROM t GROUP BY shop",
+    ],
+)
+@pytest.mark.parametrize("price", [{"rho": 0.004}, {"epsilon": 0.2}])
+def test_what_cannot_be_measured_again_is_paid_in_full(db: Connection, text: str, price: dict[str, float]) -> None:
+    coarse = db.sql(text, **{name: value / 2 for name, value in price.items()})
+    fine = db.remeasure(coarse, **price)
+    assert fine.receipt is not None and not fine.repeated and db.ledger.verify().ok

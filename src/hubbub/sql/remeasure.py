@@ -40,7 +40,7 @@ def remeasure_release(connection: Connection, release: Release, quote: QueryQuot
     charge, answer = connection.ledger.behind(release.receipt)
     wanted = request_for(AskJob(connection, quote).facts, connection.account)
     request, plan = connection.ledger.remeasure(wanted, of=charge)
-    if plan.weights is None:
+    if plan.weights is None or any(spent.joint for spent in quote.spent):  # a joint event is that of no one measure
         return connection.answer(quote, fresh=True)
     extra = replace(quote, spent=tuple(_difference_noise(quote.spent, plan.event)), event=plan.event)
     job = RemeasureJob(connection, extra, quote, charge, request.refines, measurement.read(answer, quote.plans), plan)
