@@ -58,6 +58,14 @@ def test_a_count_strays_as_little_as_laplace_noise_does(db: Connection, epsilon:
     assert db.preview(COUNT, epsilon=epsilon).errors == {"n": error}
 
 
+@pytest.mark.parametrize("statistic", ["CORR", "COVAR_POP", "REGR_SLOPE", "REGR_R2"])
+def test_statistics_of_two_numbers_compare_both_noises(tmp_path: Path, statistic: str) -> None:
+    with opened(tmp_path, hb.Budget(3, 1e-6), bounds={"cost": (0, 99), "shop": (0, 39)}) as db:
+        question = f"SELECT {statistic}(cost, shop) AS r FROM t"
+        assert {each.name for each in db.preview(question, epsilon=1).noises} == {"laplace", "gaussian"}
+        assert len(db.sql(question, epsilon=1)) == 1
+
+
 def test_three_questions_at_epsilon_1_fit_a_budget_of_3_and_a_fourth_does_not(db: Connection) -> None:
     for _ in range(3):
         assert noise_of(db.sql(COUNT, epsilon=1, fresh=True)) == "laplace"

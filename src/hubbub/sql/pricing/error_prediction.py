@@ -122,7 +122,9 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
     if reading.how is How.MEAN:
         assert reading.lower is not None and reading.upper is not None
         return (1.0, float(reading.upper - reading.lower) / 4)
-    assert reading.upper is not None  # of a variance: the largest one
+    assert reading.upper is not None  # of a variance, or of two numbers' products: the largest one
+    if reading.function:  # of pairs: the count and the sum of products stand for all
+        return (float(reading.upper), *([0.0] * (len(reading.measures) - 2)), 1.0)
     return (float(reading.upper) ** 0.5, float(reading.upper) / 4, 1.0)
 
 
