@@ -34,10 +34,9 @@ def show_answer(release: Release, *, form: str = "table", intervals: bool = True
 
 def format_answer(release: Release, *, intervals: bool, confidence: float) -> str:
     """The answer as lines: every value with its error beside it."""
-    columns = []
-    for place in range(len(release.columns)):
-        values, ends = release.told(place, confidence)
-        columns.append(text.format_cells(values, ends if intervals else (values, values)))
+    columns = [
+        text.format_column(release, place, confidence, intervals=intervals) for place in range(len(release.columns))
+    ]
     cells = tuple(tuple(printable(cell) for cell in row) for row in zip(*columns, strict=True))
     return draw_table(TextTable(tuple(map(printable, release.columns_names)), cells))
 
