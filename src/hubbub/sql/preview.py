@@ -151,14 +151,15 @@ class Preview(Document):
         if self.refused:
             lines.append(self.refused)
         elif not self.affordable:
-            lines.append("That does not fit. Ask for a larger error, or request more budget.")
+            nothing = limit is None or limit.is_used_up(self.line.spent)
+            lines.append(f"That does not fit. {'R' if nothing else 'Ask for a larger error, or r'}equest more budget.")
         elif self.noises:
             lines.append(f"After it, {self.noises[0].more:,} more like it fit.")
             if self.noises[0].closes:
                 lines.append("After this, questions are added up in epsilon only: it uses up the account of rho.")
         if limit is not None and (before := limit.epsilon(self.line.spent)) is not None:
-            after = limit.epsilon(self.line.spent + self.cost)
-            lines.append(f"Everything told so far: epsilon {before:.4g}; with this answer {after:.4g}.")
+            after = f"; with this answer {limit.epsilon(self.line.spent + self.cost):.4g}" if self.affordable else ""
+            lines.append(f"Everything told so far: epsilon {before:.4g}{after}.")
         return tuple(lines)
 
     def _noise_sections(self) -> tuple[Section, ...]:
@@ -168,7 +169,9 @@ class Preview(Document):
         header = ("noise", *(column.name for column in self.columns), "charged", "more like it")
         rows = tuple((each.name, *each.errors, each.charged, f"{each.more:,}") for each in self.noises)
         words = tuple(
-            f"After {each.name} noise, questions are added up in epsilon only." for each in self.noises if each.closes
+            f"After {each.name} noise, questions are added up in epsilon only."
+            for each in self.noises
+            if each.closes and self.affordable
         )
         return (Section("With which noise", words, TextTable(header, rows)),)
 

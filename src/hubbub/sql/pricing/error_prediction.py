@@ -51,11 +51,8 @@ def _predict_column(
     name: str, value: Expr, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> Predicted:
     if value.op != "read":
-        parts = [_reading_error(reading, plan, spent, confidence, count) for reading in readings_in(value)]
-        errors = ", ".join(
-            f"{reading.words()} ±{_short_number(part)}" for reading, part in zip(readings_in(value), parts, strict=True)
-        )
-        return Predicted(name, None, f"from its parts: {errors}")
+        parts = (_part_words(reading, plan, spent, confidence, count) for reading in readings_in(value))
+        return Predicted(name, None, f"from its parts: {', '.join(parts)}")
     reading: AggregateReading = value.param
     error = _reading_error(reading, plan, spent, confidence, count)
     if error is not None:
@@ -64,6 +61,21 @@ def _predict_column(
     if reading.how is How.QUANTILE:
         return Predicted(name, None, _rank_words(reading, spent.curves[reading.curve], confidence))
     return Predicted(name, None, _error_formula(reading, plan, spent, confidence))
+
+
+def _part_words(
+    reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
+) -> str:
+    """What an expression is made of, and how far that is off."""
+    if reading.how is How.QUANTILE:
+        return f"a quantile {_rank_words(reading, spent.curves[reading.curve], confidence)}"
+    if reading.how is How.CHOSEN:
+        part = "the number of people"
+    else:
+        names = ", ".join(plan.measures[index].name for index in reading.measures)
+        part = names if reading.how is How.REF else f"{reading.function or reading.how.value} of {names}"
+    error = _reading_error(reading, plan, spent, confidence, count)
+    return f"{part} {_error_formula(reading, plan, spent, confidence) if error is None else f'±{_short_number(error)}'}"
 
 
 def _rank_words(reading: AggregateReading, noise: QuantileNoise, confidence: float) -> str:
