@@ -220,4 +220,4 @@ def test_a_year_that_is_a_key_reads_as_a_year() -> None:
         ["1990", "2,003 ±20"],
     ]
     assert "1985" in release._repr_html_() and ">1,985<" in release._repr_html_()
-    assert release.rounded().rows()[1] == ("1990", "2,000")
+    assert release.rounded().rows()[1] == ("1990", "2,003")
