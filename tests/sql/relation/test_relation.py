@@ -157,6 +157,8 @@ HOSTILE = [
     (f"SELECT n, CURRENT_DATE FROM {N}", NotAllowed),
     (f"SELECT n FROM {N} TABLESAMPLE 1 ROWS", NotAllowed),
     (f"SELECT n, nosuch FROM {N}", NotAllowed),
+    (f"SELECT n, TO_CHAR(DATE '2026-05-04', 'YYYY') FROM {N}", NotAllowed),
+    ("SELECT COUNT(*) AS n FROM visits WHERE TO_CHAR(cost, '999') = '120'", NotAllowed),
     (f"SELECT a.n / v.cost FROM {N} AS a, visits AS v", NotAllowed),
     (f"SELECT MAX(n) FROM {N} AS a WHERE EXISTS (SELECT 1 FROM visits)", HubbubError),
     ("SELECT RANK() OVER (ORDER BY cost) FROM visits", NotAllowed),
