@@ -136,10 +136,15 @@ def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> Budge
         words, left = account.limit.refusal_words(spent, cost)
     used_up = pool != "window" and (account.limit is None or account.limit.is_used_up(spent))
     way = "What was answered is repeated for free; for more, ask" if used_up else "Ask with more noise, or"
+    more = "--epsilon 1"
+    if account.limit is not None and account.limit.budget.rho is not None:
+        more = "--rho 0.01"
+    elif account.limit is not None and account.limit.budget.delta:
+        more = "--epsilon 1 --delta 1e-7"
     pool = "in this window" if pool == "window" else f"for {pool}"
     return BudgetExceeded(
         f"this request costs {words}, and {whose} has {left} left {pool}.",
         why="The budget was fixed in advance and holds for all projects and analysts together; nothing was charged.",
         fix=f"{way} for more budget: "
-        f"`hubbub budget request {shlex.quote(account.population)} --epsilon 1 --why ...{options}`.",
+        f"`hubbub budget request {shlex.quote(account.population)} {more} --why ...{options}`.",
     )
