@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +44,17 @@ def format_answer(release: Release, *, intervals: bool, confidence: float) -> st
 
 def describe_answer(release: Release, *, intervals: bool, confidence: float) -> list[str]:
     """What to bear in mind, what it cost, and what is left; a paragraph each."""
-    remarks = [note[0].upper() + note[1:].rstrip(".") + "." for note in release.remarks()]
+    remarks = [_as_sentence(note, release.columns_names) for note in release.remarks()]
     about = remarks.pop()  # the last one is about intervals
     if intervals:
         remarks.append(f"{100 * confidence:g}% {about[0].lower()}{about[1:]}")
     return [printable(words) for words in (*remarks, *_describe_price(release))]
+
+
+def _as_sentence(note: str, columns: Sequence[str]) -> str:
+    """A remark with a capital at its beginning; the name of a column stays as it is."""
+    begins_with_name = note.startswith(tuple(f"{name}{sign}" for name in columns for sign in ": "))
+    return (note if begins_with_name else note[0].upper() + note[1:]).rstrip(".") + "."
 
 
 def _describe_price(release: Release) -> list[str]:
