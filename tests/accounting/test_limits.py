@@ -115,3 +115,13 @@ def test_a_price_tag_is_judged_by_the_tightest_bound_alone() -> None:
     assert price_fits(Budget(0.1), TENTH, ADD) and not price_fits(Budget(0.1), TENTH, SWAP)
     assert price_fits(Budget(rho=Fraction(1, 800)), GAUSS, ADD)
     assert not price_fits(Budget(rho=Fraction(1, 801)), GAUSS, ADD)
+
+
+def test_a_limit_is_used_up_once_no_account_has_anything_left() -> None:
+    limit = Limit(Budget(3, 1e-6), Currency.EITHER)
+    whole = limit.whole
+    assert not limit.is_used_up(Amount())
+    assert not limit.is_used_up(Amount(loss=whole.loss + 1, epsilon=whole.epsilon - 1))
+    assert limit.is_used_up(Amount(loss=whole.loss + 1, epsilon=whole.epsilon))
+    pure = Limit(Budget(1), Currency.PURE)
+    assert not pure.is_used_up(Amount(loss=pure.whole.loss - 1)) and pure.is_used_up(pure.whole)

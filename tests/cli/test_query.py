@@ -343,3 +343,8 @@ def test_a_select_around_questions_is_asked_and_previewed(desk: Shell) -> None:
     assert len(document["receipts"]) == 2
     looked = desk(f"preview visits.parquet {FACTS} {BUDGET} --epsilon 0.5", JOINED)
     assert looked.code == 0 and "Question 2" in looked.out
+
+
+def test_a_remark_that_begins_with_a_column_keeps_its_name(desk: Shell) -> None:
+    said = ask(desk, "SELECT ward, MEDIAN(cost) AS middle FROM visits GROUP BY ward")
+    assert "middle: " in said.err and "Middle" not in said.err

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.releases import Noise, NoisyColumn, Release, ReleasedColumn
+from hubbub.releases import KeyColumn, Noise, NoisyColumn, Release, ReleasedColumn
 from hubbub.releases.formulas import GivenIntervals, Key, Minus, Over, Ref
 from hubbub.releases.publication_sheet import PAPERS
 from hubbub.terms import EmptyInput, Guarantee, PureDP, WrongShape, ZeroConcentratedDP
@@ -209,3 +209,15 @@ def test_the_head_of_a_release_is_the_same_in_those_rows() -> None:
     assert release.head(3) is release
     given = GivenIntervals((1.0, 2.0, 3.0), (0.95,), ((0.0, 1.0, 2.0),), ((2.0, 3.0, 4.0),))
     assert by_ward(columns=(ReleasedColumn("median", given),)).head(1).intervals() == {"median": [(0.0, 2.0)]}
+
+
+def test_a_year_that_is_a_key_reads_as_a_year() -> None:
+    counts = NoisyColumn("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(10)), (1985, 2003))
+    columns = (ReleasedColumn("born", Key(0)), ReleasedColumn("n", Ref(0)))
+    release = Release((KeyColumn("born", (1985, 1990)),), (counts,), columns, GUARANTEE)
+    assert [re.split(r"  +", line) for line in str(release).splitlines()[2:4]] == [
+        ["1985", "1,985 ±20"],
+        ["1990", "2,003 ±20"],
+    ]
+    assert "1985" in release._repr_html_() and ">1,985<" in release._repr_html_()
+    assert release.rounded().rows()[1] == ("1990", "2,003")

@@ -58,12 +58,43 @@ def test_a_count_strays_as_little_as_laplace_noise_does(db: Connection, epsilon:
     assert db.preview(COUNT, epsilon=epsilon).errors == {"n": error}
 
 
+@pytest.mark.parametrize("statistic", ["CORR", "COVAR_POP", "REGR_SLOPE", "REGR_R2"])
+def test_statistics_of_two_numbers_compare_both_noises(tmp_path: Path, statistic: str) -> None:
+    with opened(tmp_path, hb.Budget(3, 1e-6), bounds={"cost": (0, 99), "shop": (0, 39)}) as db:
+        question = f"SELECT {statistic}(cost, shop) AS r FROM t"
+        assert {each.name for each in db.preview(question, epsilon=1).noises} == {"laplace", "gaussian"}
+        assert len(db.sql(question, epsilon=1)) == 1
+
+
 def test_three_questions_at_epsilon_1_fit_a_budget_of_3_and_a_fourth_does_not(db: Connection) -> None:
     for _ in range(3):
         assert noise_of(db.sql(COUNT, epsilon=1, fresh=True)) == "laplace"
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceeded, match="has epsilon = 0 left for questions") as refused:
         db.sql(COUNT, epsilon=1, fresh=True)
+    assert "more noise" not in str(refused.value)  # none would help
+    assert "`hubbub budget request t --epsilon 1 --delta 1e-7 --why ...`" in str(refused.value)
+    assert "That does not fit. Request more budget." in db.preview(BY_WARD, epsilon=1).text()
     assert db.sql(COUNT, epsilon=1).repeated  # what was told is told again for free
+
+
+def test_a_question_that_does_not_fit_tells_nothing_of_afterwards(db: Connection) -> None:
+    text = db.preview(COUNT, epsilon=10).text()
+    assert "Ask for a larger error, or request more budget." in text
+    assert "with this answer" not in text and "in epsilon only" not in text
+
+
+def test_a_preview_names_the_noise_that_still_fits(db: Connection) -> None:
+    """Gaussian answers leave room in rho where Laplace noise of that epsilon has none in either account."""
+    while db.preview(COUNT, epsilon=1, noise="laplace").affordable:
+        db.sql(COUNT, epsilon=0.8, noise="gaussian", fresh=True)
+    text = db.preview(COUNT, epsilon=1).text()
+    assert "That does not fit." in text and "With gaussian noise it fits: ask for that by name." in text
+    assert noise_of(db.sql(COUNT, epsilon=1, noise="gaussian")) == "gaussian"
+
+
+def test_an_expression_names_its_parts_as_they_were_asked(db: Connection) -> None:
+    text = db.preview("SELECT COUNT(*) / COUNT(cost) AS r, 2 * AVG(cost) AS m FROM t", epsilon=1).text(width=200)
+    assert "from its parts: COUNT(*) ±" in text and "/ number of rows" in text and "of m0" not in text
 
 
 def test_with_many_groups_per_person_gaussian_noise_wins(tmp_path: Path) -> None:

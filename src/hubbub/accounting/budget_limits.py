@@ -196,6 +196,11 @@ class Limit:
         basic = (left.epsilon, left.tail) if self.fits_basic(total) else (0, 0)
         return Amount(loss, left.delta, *basic)
 
+    def is_used_up(self, total: Amount) -> bool:
+        """Whether nothing fits any more, however little it costs."""
+        left = self.left(total)
+        return left.loss == 0 and left.epsilon == 0
+
     def left_words(self, total: Amount) -> str:
         """What still fits, as people read it: in epsilon where the budget is in epsilon and that account is open."""
         left = self.left(total)

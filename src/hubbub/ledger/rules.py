@@ -6,6 +6,7 @@ Every refusal is made of public facts (the policy, the totals) and comes before 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -123,15 +124,27 @@ def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> Budge
     _, project, analyst, pool = account.key.split("/")
     counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
     cost = bill.costs[account.population]
-    share = " ".join(f"{kind} {name!r}" for kind, name in (("project", project), ("analyst", analyst)) if name)
+    named = [(kind, name) for kind, name in (("project", project), ("analyst", analyst)) if name]
+    share, options = (
+        " ".join(f"{kind} {name!r}" for kind, name in named),
+        "".join(f" --{kind} {shlex.quote(name)}" for kind, name in named),
+    )
     whose = f"population {account.population!r}" + (f", {share}," if share else "")
     currency = bill.policy.populations[account.population].currency(counted)
     words, left = cost.measure(currency).describe(), "nothing"
     if account.limit is not None:
         words, left = account.limit.refusal_words(spent, cost)
+    used_up = pool != "window" and (account.limit is None or account.limit.is_used_up(spent))
+    way = "What was answered is repeated for free; for more, ask" if used_up else "Ask with more noise, or"
+    more = "--epsilon 1"
+    if account.limit is not None and account.limit.budget.rho is not None:
+        more = "--rho 0.01"
+    elif account.limit is not None and account.limit.budget.delta:
+        more = "--epsilon 1 --delta 1e-7"
     pool = "in this window" if pool == "window" else f"for {pool}"
     return BudgetExceeded(
         f"this request costs {words}, and {whose} has {left} left {pool}.",
         why="The budget was fixed in advance and holds for all projects and analysts together; nothing was charged.",
-        fix=f"Ask with more noise, or for more budget: `hubbub budget request {account.population}`.",
+        fix=f"{way} for more budget: "
+        f"`hubbub budget request {shlex.quote(account.population)} {more} --why ...{options}`.",
     )

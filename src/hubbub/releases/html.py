@@ -117,7 +117,7 @@ def _column_cells(release: Release, place: int, confidence: float) -> list[str]:
     if not release.is_noisy(place):
         kind = "th" if place == 0 else "td"
         extra = {"scope": "row"} if place == 0 else {}
-        return [tag(kind, escape(text.format_number(value)), **extra) for value, _, _ in rows]
+        return [tag(kind, escape(text.format_public(value)), **extra) for value, _, _ in rows]
     axis = _shared_axis(rows, zero=release.columns[place].formula.line() is not None)
     return [_cell_html(row, axis) for row in rows]
 
@@ -203,4 +203,4 @@ def _row_labels(release: Release) -> list[str]:
     if not release.keys:
         return [release.columns_names[0] if len(release) == 1 else str(i + 1) for i in range(len(release))]
     rows = zip(*(key.values for key in release.keys), strict=True)
-    return [", ".join(text.format_number(value) for value in row) for row in rows]
+    return [", ".join(text.format_public(value) for value in row) for row in rows]

@@ -30,6 +30,8 @@ class Rounded:
 
     def _column(self, place: int) -> list[str]:
         values, (lows, highs) = self.release.told(place)
+        if not self.release.is_noisy(place):
+            return [text.format_public(value) for value in values]
         floor = self.release.counts_at(place)
         return [
             _round_to_error(value, low, high, floor=floor) for value, low, high in zip(values, lows, highs, strict=True)

@@ -39,6 +39,12 @@ def format_number(value: object, *, places: int = 6) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
+def format_public(value: object) -> str:
+    """A key or a public number: as a number reads, but without thousands, since 1985 may be a year or a name."""
+    is_plain_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return format_number(value).replace(",", "") if is_plain_number else format_number(value)
+
+
 def _format_float(value: float, places: int) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
@@ -74,10 +80,18 @@ def format_cells(values: Sequence[object], ends: tuple[Sequence[object], Sequenc
     return [" ".join(format_cell(*three)).strip() for three in zip(values, *ends, strict=True)]
 
 
+def format_column(release: Release, place: int, confidence: float, *, intervals: bool = True) -> list[str]:
+    """The values of a column as words, with their errors if there is noise in them."""
+    values, ends = release.told(place, confidence)
+    if not release.is_noisy(place):
+        return [format_public(value) for value in values]
+    return format_cells(values, ends if intervals else (values, values))
+
+
 def shown_columns(release: Release, *, confidence: float, limit: int) -> list[list[str]]:
     """The columns as words, with an ellipsis where there are more rows than ``limit``."""
     head = release.head(limit)
-    columns = [format_cells(*head.told(place, confidence)) for place in range(len(release.columns))]
+    columns = [format_column(head, place, confidence) for place in range(len(release.columns))]
     return [[*column, "…"] for column in columns] if len(release) > limit else columns
 
 

@@ -77,7 +77,8 @@ class Connection:
         return self
 
     def __repr__(self) -> str:
-        return f"<connection to {self.dataset.name!r}: {len(self.dataset.tables)} tables, {self.ledger!r}>"
+        many = len(self.dataset.tables)
+        return f"<connection to {self.dataset.name!r}: {many} table{'s' * (many > 1)}, {self.ledger!r}>"
 
     def close(self) -> None:
         """Let engine and ledger go; nothing can be asked afterwards."""

@@ -16,6 +16,7 @@ from hubbub.schema import Column, Dataset, Kind, PersonLink, Table, Value, is_re
 from hubbub.terms import (
     Budget,
     Neighbours,
+    NotANumber,
     OutOfRange,
     ReversedBounds,
     UnknownName,
@@ -128,11 +129,22 @@ def _declare_column(name: str, arrived: Kind, bounds: Sequence[Any] | None, keys
             fix=f'Write bounds={{"{name}": (0, 100)}}.',
         )
     step = positive(bounds[2], name=f"bounds[{name!r}][2]") if len(bounds) == 3 else None
-    ends = [end if isinstance(end, date) else exact(end, name=f"bounds[{name!r}]") for end in bounds[:2]]
+    ends = [end if isinstance(end, date) else _exact_end(name, end) for end in bounds[:2]]
     kind = kind_declared(values, *ends, step=step)
     assert kind is not None
     low, high = _exact_bounds(name, ends, kind)
     return Column(name=name, kind=kind, lower=low, upper=high, step=step, values=values)
+
+
+def _exact_end(name: str, end: object) -> Fraction:
+    if isinstance(end, str):
+        raise NotANumber(
+            f"the bounds of {name!r} must be numbers, dates or times, and not text.",
+            why="They decide what the column is, and a text of digits could be each of these.",
+            fix=f'Write numbers without quotes; for days "{name}": (date(2025, 1, 1), date(2025, 12, 31)), with '
+            "`from datetime import date`; for times the same with datetime.",
+        )
+    return exact(end, name=f"bounds[{name!r}]")
 
 
 def _exact_bounds(name: str, ends: Sequence[date | Fraction], kind: Kind) -> tuple[Fraction, Fraction]:

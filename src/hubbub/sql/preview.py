@@ -37,6 +37,7 @@ class PreviewNoise:
     charged: str
     more: int
     closes: bool  # whether it closes the concentrated account for good
+    fits: bool  # whether it fits into what is left
 
     def to_json(self) -> dict[str, Json]:
         """The same as JSON."""
@@ -151,14 +152,18 @@ class Preview(Document):
         if self.refused:
             lines.append(self.refused)
         elif not self.affordable:
-            lines.append("That does not fit. Ask for a larger error, or request more budget.")
+            nothing = limit is None or limit.is_used_up(self.line.spent)
+            lines.append(f"That does not fit. {'R' if nothing else 'Ask for a larger error, or r'}equest more budget.")
+            fitting = next((each.name for each in self.noises if each.fits), "")
+            if fitting:
+                lines.append(f"With {fitting} noise it fits: ask for that by name.")
         elif self.noises:
             lines.append(f"After it, {self.noises[0].more:,} more like it fit.")
             if self.noises[0].closes:
                 lines.append("After this, questions are added up in epsilon only: it uses up the account of rho.")
         if limit is not None and (before := limit.epsilon(self.line.spent)) is not None:
-            after = limit.epsilon(self.line.spent + self.cost)
-            lines.append(f"Everything told so far: epsilon {before:.4g}; with this answer {after:.4g}.")
+            after = f"; with this answer {limit.epsilon(self.line.spent + self.cost):.4g}" if self.affordable else ""
+            lines.append(f"Everything told so far: epsilon {before:.4g}{after}.")
         return tuple(lines)
 
     def _noise_sections(self) -> tuple[Section, ...]:
@@ -168,7 +173,9 @@ class Preview(Document):
         header = ("noise", *(column.name for column in self.columns), "charged", "more like it")
         rows = tuple((each.name, *each.errors, each.charged, f"{each.more:,}") for each in self.noises)
         words = tuple(
-            f"After {each.name} noise, questions are added up in epsilon only." for each in self.noises if each.closes
+            f"After {each.name} noise, questions are added up in epsilon only."
+            for each in self.noises
+            if each.closes and self.affordable
         )
         return (Section("With which noise", words, TextTable(header, rows)),)
 
@@ -222,7 +229,8 @@ def _preview_noise(
 ) -> PreviewNoise:
     errors = tuple(column.predicted.words for column in _quote_columns(alternative.quote, level, reckoned))
     charged = amount_words(alternative.cost, line.currency)
-    return PreviewNoise(alternative.noise.value, errors, charged, alternative.more, alternative.closes)
+    fits = line.limit is not None and line.limit.fits(line.spent + alternative.cost)
+    return PreviewNoise(alternative.noise.value, errors, charged, alternative.more, alternative.closes, fits)
 
 
 def _quote_columns(quote: QueryQuote, level: float, reckoned: Fraction | None) -> list[PreviewColumn]:

@@ -187,7 +187,7 @@ SELECT AVG(cost * weight) FROM visits
 -- expected:
 -- Unbounded [P805]: AVG(cost * weight) needs bounds of cost * weight.
 --   One person's value could move the answer without limit.
---   Declare them: bounds={'cost * weight': (0, 100)}, --bound cost * weight=0:100, or in a descriptor cost * weight = { lower = 0, upper = 100 }; or write AVG(CLIP(cost * weight, 0, 100)).
+--   Write AVG(CLIP(cost * weight, 0, 100)).
 --   docs: errors/P805
 
 -- name: chosen keys under a pure budget

@@ -336,7 +336,7 @@ SELECT COUNT(*) FROM visits WHERE cost = 'north'
 --     SELECT COUNT(*) FROM visits WHERE cost = 'north'
 --                                       ^^^^^^^^^^^^^^
 --   The kinds of values must be clear before data is read.
---   docs/sql-coverage.md lists what can be written.
+--   Write texts in quotes ('17') and numbers without; a column of numbers in a CSV file is text until it is declared.
 --   docs: errors/P804
 
 -- name: a text that is no date

@@ -118,6 +118,7 @@ class TestTwins:
         ("SELECT k, x - LAG(x) OVER (ORDER BY k) AS f FROM t0", "exact"),
         ("SELECT AVG(x) AS f FROM t0", "exact"),
         ("SELECT k, x / SUM(x) OVER () AS f FROM t0", "Fieller"),
+        ("SELECT k, x / (SELECT SUM(x) FROM t0) AS f FROM t0", "Fieller"),
         ("SELECT *, 100.0 * x / SUM(x) OVER () AS f FROM t0", "Fieller"),
         ("SELECT k, x * x AS f FROM t0", "approximate"),
         ("SELECT MAX(x) AS f FROM t0", "all rows at once"),

@@ -67,6 +67,8 @@ def entries(db: Connection) -> int:
         f"WITH a AS {N}, b AS (SELECT ward, n * 2 AS twice FROM a) SELECT * FROM b JOIN a USING (ward)",
         f"SELECT ward, n FROM {N} UNION SELECT 'all', SUM(n) FROM {N}",
         f"SELECT AVG(n) AS mean, MAX(n) AS most, ARG_MAX(ward, n) AS busiest FROM {N}",
+        f"WITH a AS {N} SELECT ward, n / (SELECT SUM(n) FROM a) AS share FROM a",
+        f"WITH a AS {N} SELECT ward, 100 * (n / NULLIF((SELECT MAX(n) FROM a), 0)) AS share FROM a",
         "SELECT ward, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward",
         "SELECT ward, CASE WHEN COUNT(*) > 500 THEN 'large' ELSE 'small' END AS size FROM visits GROUP BY ward",
         "SELECT diagnosis, people, RANK() OVER (ORDER BY people) AS r FROM (SELECT diagnosis, "
@@ -155,6 +157,8 @@ HOSTILE = [
     (f"SELECT n, CURRENT_DATE FROM {N}", NotAllowed),
     (f"SELECT n FROM {N} TABLESAMPLE 1 ROWS", NotAllowed),
     (f"SELECT n, nosuch FROM {N}", NotAllowed),
+    (f"SELECT n, TO_CHAR(DATE '2026-05-04', 'YYYY') FROM {N}", NotAllowed),
+    ("SELECT COUNT(*) AS n FROM visits WHERE TO_CHAR(cost, '999') = '120'", NotAllowed),
     (f"SELECT a.n / v.cost FROM {N} AS a, visits AS v", NotAllowed),
     (f"SELECT MAX(n) FROM {N} AS a WHERE EXISTS (SELECT 1 FROM visits)", HubbubError),
     ("SELECT RANK() OVER (ORDER BY cost) FROM visits", NotAllowed),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -34,21 +35,26 @@ def show_answer(release: Release, *, form: str = "table", intervals: bool = True
 
 def format_answer(release: Release, *, intervals: bool, confidence: float) -> str:
     """The answer as lines: every value with its error beside it."""
-    columns = []
-    for place in range(len(release.columns)):
-        values, ends = release.told(place, confidence)
-        columns.append(text.format_cells(values, ends if intervals else (values, values)))
+    columns = [
+        text.format_column(release, place, confidence, intervals=intervals) for place in range(len(release.columns))
+    ]
     cells = tuple(tuple(printable(cell) for cell in row) for row in zip(*columns, strict=True))
     return draw_table(TextTable(tuple(map(printable, release.columns_names)), cells))
 
 
 def describe_answer(release: Release, *, intervals: bool, confidence: float) -> list[str]:
     """What to bear in mind, what it cost, and what is left; a paragraph each."""
-    remarks = [note[0].upper() + note[1:].rstrip(".") + "." for note in release.remarks()]
+    remarks = [_as_sentence(note, release.columns_names) for note in release.remarks()]
     about = remarks.pop()  # the last one is about intervals
     if intervals:
         remarks.append(f"{100 * confidence:g}% {about[0].lower()}{about[1:]}")
     return [printable(words) for words in (*remarks, *_describe_price(release))]
+
+
+def _as_sentence(note: str, columns: Sequence[str]) -> str:
+    """A remark with a capital at its beginning; the name of a column stays as it is."""
+    begins_with_name = note.startswith(tuple(f"{name}{sign}" for name in columns for sign in ": "))
+    return (note if begins_with_name else note[0].upper() + note[1:]).rstrip(".") + "."
 
 
 def _describe_price(release: Release) -> list[str]:

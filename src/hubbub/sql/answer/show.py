@@ -29,7 +29,8 @@ def example_answer(quote: QueryQuote) -> Release:
 def _example_result(plan: QuestionPlan) -> NoisyResult:
     nothing = ((0.0,),) * len(LEVELS)
     quantiles = tuple(Quantiles((0.0,), nothing, nothing) for _ in plan.quantiles)
-    return NoisyResult(((None,) * len(plan.keys),), ((0,),) * len(plan.measures), quantiles)
+    people = () if plan.selection is None or plan.selection.weighted else (0,)
+    return NoisyResult(((None,) * len(plan.keys),), ((0,),) * len(plan.measures), quantiles, people=people)
 
 
 def release(

@@ -47,7 +47,10 @@ def join_notes(items: Iterable[Item]) -> list[str]:
     lines = []
     for item in items:
         if item.at_most is not None:
-            lines.append(f"At most {item.at_most:,} rows of one person from {_item_name(item)} take part in a join.")
+            rows = "1 row" if item.at_most == 1 else f"{item.at_most:,} rows"
+            lines.append(
+                f"At most {rows} of one person from {_item_name(item)} take{'s' * (item.at_most == 1)} part in a join."
+            )
         if isinstance(item.rows, Subquery):
             lines += join_notes(item.rows.source)
     return lines

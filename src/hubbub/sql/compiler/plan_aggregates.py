@@ -396,11 +396,15 @@ def _value_bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
     facts = argument.facts
     if facts.lower is None or facts.upper is None or facts.lower > facts.upper:
         name = readable(argument)
+        clipped = f"rite {_as_typed(value, f'CLIP({name}, 0, 100)')}."
+        declared = (
+            f"Declare them: bounds={{{name!r}: (0, 100)}}, --bound {name}=0:100, or in a descriptor "
+            f"{name} = {{ lower = 0, upper = 100 }}; or w"
+        )
         raise Unbounded(
             f"{_as_typed(value, name)} needs bounds of {name}.",
             why="One person's value could move the answer without limit.",
-            fix=f"Declare them: bounds={{{name!r}: (0, 100)}}, --bound {name}=0:100, or in a descriptor "
-            f"{name} = {{ lower = 0, upper = 100 }}; or write {_as_typed(value, f'CLIP({name}, 0, 100)')}.",
+            fix=f"{declared if argument.op == 'column' else 'W'}{clipped}",  # only columns can be declared
         )
     return facts.lower, facts.upper
 

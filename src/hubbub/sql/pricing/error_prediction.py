@@ -52,11 +52,8 @@ def _predict_column(
     name: str, value: Expr, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> Predicted:
     if value.op != "read":
-        parts = [_reading_error(reading, plan, spent, confidence, count) for reading in readings_in(value)]
-        errors = ", ".join(
-            f"{reading.words()} ±{_short_number(part)}" for reading, part in zip(readings_in(value), parts, strict=True)
-        )
-        return Predicted(name, None, f"from its parts: {errors}")
+        parts = (_part_words(reading, plan, spent, confidence, count) for reading in readings_in(value))
+        return Predicted(name, None, f"from its parts: {', '.join(parts)}")
     reading: AggregateReading = value.param
     error = _reading_error(reading, plan, spent, confidence, count)
     if error is not None:
@@ -65,6 +62,21 @@ def _predict_column(
     if reading.how is How.QUANTILE:
         return Predicted(name, None, _rank_words(reading, spent.curves[reading.curve], confidence))
     return Predicted(name, None, _error_formula(reading, plan, spent, confidence))
+
+
+def _part_words(
+    reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
+) -> str:
+    """What an expression is made of, and how far that is off."""
+    if reading.how is How.QUANTILE:
+        return f"a quantile {_rank_words(reading, spent.curves[reading.curve], confidence)}"
+    if reading.how is How.CHOSEN:
+        part = "the number of people"
+    else:
+        names = ", ".join(plan.measures[index].name for index in reading.measures)
+        part = names if reading.how is How.REF else f"{reading.function or reading.how.value} of {names}"
+    error = _reading_error(reading, plan, spent, confidence, count)
+    return f"{part} {_error_formula(reading, plan, spent, confidence) if error is None else f'±{_short_number(error)}'}"
 
 
 def _rank_words(reading: AggregateReading, noise: QuantileNoise, confidence: float) -> str:
@@ -133,7 +145,9 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
     if reading.how is How.MEAN:
         assert reading.lower is not None and reading.upper is not None
         return (1.0, float(reading.upper - reading.lower) / 4)
-    assert reading.upper is not None  # of a variance: the largest one
+    assert reading.upper is not None  # of a variance, or of two numbers' products: the largest one
+    if reading.function:  # of pairs: the count and the sum of products stand for all
+        return (float(reading.upper), *([0.0] * (len(reading.measures) - 2)), 1.0)
     return (float(reading.upper) ** 0.5, float(reading.upper) / 4, 1.0)
 
 

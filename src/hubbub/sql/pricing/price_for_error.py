@@ -111,12 +111,13 @@ def _check_promise(planned: QueryPlan, reckoned: Fraction | None) -> None:
                 if output.value.op != "read" or reading.how in (How.QUANTILE, How.VARIANCE):
                     raise _refuse_promise(output.name, "Its error depends on the data, or on several noisy numbers.")
                 if reading.how is How.MEAN and not assumed_count(plan, reckoned):
-                    raise _refuse_promise(output.name, "The error of an average depends on how many rows there are.")
+                    why = "The error of an average depends on how many rows there are."
+                    raise _refuse_promise(output.name, why, "assume=1000 (rows per group), or ")
 
 
-def _refuse_promise(name: str, why: str) -> CannotPromise:
+def _refuse_promise(name: str, why: str, assumed: str = "") -> CannotPromise:
     return CannotPromise(
         f"no error can be promised for {name!r}.",
         why=why,
-        fix="Give assume=1000 (rows per group), or a price (epsilon=...) and read the interval of the answer.",
+        fix=f"Give {assumed}a price (epsilon=...) and read the interval of the answer.",
     )

@@ -19,7 +19,7 @@ from hubbub.sql.compiler.syntax.parse import parse
 from hubbub.sql.compiler.syntax.scopes import unknown_name
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.quote import QueryPlan
-from hubbub.sql.relation.outer_rules import check_outer
+from hubbub.sql.relation.outer_rules import check_outer, refuse_lost_part
 from hubbub.sql.relation.split_select import split_select
 from hubbub.terms import MixesPeople, NotAllowed, QueryError, UnknownName, WrongType
 
@@ -50,12 +50,16 @@ def find_relation(text: str, dataset: Dataset, plan: Planner, refusal: QueryErro
     if not isinstance(refusal, _STRUCTURAL):
         raise refusal
     search: _Search | None = None
+    lost: QueryError | None = None
     try:
         tree, source = parse(text)
         if not isinstance(tree, exp.Query) or sum(1 for _ in tree.walk()) > limits.NODES:
             raise refusal
         if any(is_reserved(part.name) for part in tree.find_all(exp.Identifier)):
             raise source.refusal(UnknownName, tree, "names that begin with _hb_ are ours.", fix="Choose another name.")
+        lost = refuse_lost_part(tree, source)
+        if lost is not None:  # questions are printed to be asked: what is left out there would be another question
+            raise lost
         search = _Search(source, dataset, plan)
         outer = search.read(tree, {})
         check_outer(outer, source)
@@ -64,7 +68,7 @@ def find_relation(text: str, dataset: Dataset, plan: Planner, refusal: QueryErro
     except QueryError as error:
         precise = _is_precise(error) and type(error) is not type(refusal)  # alike, the refusal points at the whole text
         own = search is not None and (search.has_asked or precise)
-        raise (error if own else refusal) from None
+        raise (error if own or error is lost else refusal) from None
     inner = _numbered_anew(outer, search.inner)
     if not inner:
         raise refusal

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from sqlglot import TokenType, exp
+from sqlglot import ErrorLevel, TokenType, exp
+from sqlglot.errors import UnsupportedError
 from sqlglot.tokens import Tokenizer
 
 from hubbub.engines import changing_functions
@@ -42,6 +43,27 @@ def check_outer(outer: exp.Query, text: QueryText) -> None:
     for called in _called_functions(outer.sql(dialect="duckdb")):
         if called in changing_functions():
             raise _refuse_changing(text, None, called)
+
+
+def refuse_lost_part(tree: exp.Query, text: QueryText) -> QueryError | None:
+    """The refusal of a statement that would lose a part where it is printed: ``TO_CHAR(day, 'YYYY')`` its format."""
+    if not _loses_a_part(tree):
+        return None
+    return text.refusal(
+        NotAllowed,
+        next(filter(_loses_a_part, tree.find_all(exp.Func, bfs=False)), None),
+        "a part of this function is not understood here.",
+        "It would be silently left out.",
+        "Write it as DuckDB does: STRFTIME(day, '%Y-%m') for TO_CHAR(day, 'YYYY-MM').",
+    )
+
+
+def _loses_a_part(node: exp.Expr) -> bool:
+    try:
+        node.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError:
+        return True
+    return False
 
 
 def _called_functions(sql: str) -> list[str]:

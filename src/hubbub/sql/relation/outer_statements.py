@@ -114,18 +114,25 @@ def _uncut_union(tree: exp.Query) -> exp.Query:
 
 def _over_and_under(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
     """Both parts of a fraction, times a number or not; NULLIF(x, 0) under it is x."""
-    node = node.unnest()
+    node = _without_parentheses(node)
     if isinstance(node, exp.Mul):
         for one, other in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(other.unnest(), exp.Literal) and (parts := _over_and_under(one)) is not None:
+            if isinstance(_without_parentheses(other), exp.Literal) and (parts := _over_and_under(one)) is not None:
                 return exp.Mul(this=exp.paren(parts[0]), expression=other.copy()), parts[1]
         return None
     if not isinstance(node, exp.Div):
         return None
-    under = node.right.unnest()
+    under = _without_parentheses(node.right)
     if isinstance(under, exp.Nullif) and under.expression.is_number and float(under.expression.name or 1) == 0:
         under = under.this
     return node.left.copy(), under.copy()
+
+
+def _without_parentheses(node: exp.Expr) -> exp.Expr:
+    """What stands in parentheses. A subquery keeps its own: without them it is no number."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
 
 
 def copied_sql(tree: exp.Query, *, columns: int, keys: tuple[int, ...], values: tuple[tuple[int, str], ...]) -> str:

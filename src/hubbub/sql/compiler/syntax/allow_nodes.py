@@ -92,6 +92,13 @@ _NEAREST = {
 }
 
 
+_INSTEAD = {  # what other engines call it
+    "date_format": "Write STRFTIME(day, '%Y-%m').",
+    "datepart": "Write EXTRACT(MONTH FROM day).",
+    "getdate": "Write CURRENT_DATE.",
+    "geomean": "Write EXP(AVG(LN(CLIP(x, 1, 100)))).",
+}
+
 _WIDEST = {"Select": (limits.COLUMNS, "SELECT has"), "Group": (limits.KEYS, "GROUP BY has")}
 
 
@@ -243,5 +250,5 @@ def _refuse_function(node: exp.Expr, called: str, text: QueryText) -> QueryError
         node,
         f"the function {called.upper()[:40]} is not one of those that can be used.",
         why="Only functions that never fail, read nothing and always give the same value are let through.",
-        fix="docs/sql-coverage.md lists the functions that can be used.",
+        fix=_INSTEAD.get(called.lower(), "docs/sql-coverage.md lists the functions that can be used."),
     )

@@ -105,10 +105,24 @@ def bring_alike(node: exp.Expr, args: Sequence[Expr], text: QueryText) -> list[E
         kinds = {Kind.TIMESTAMP}
     if len(kinds) > 1 and not all(kind.is_number for kind in kinds):
         names = " and ".join(sorted(_with_article(kind) for kind in kinds))
+        if Kind.TEXT in kinds and Kind.OPAQUE not in kinds:
+            raise text.refusal(WrongType, node, f"{names} cannot be compared.", *_TEXT_BESIDE)
         raise refuse_kind(text, WrongType, node, f"{names} cannot be compared.")
     if Kind.OPAQUE in kinds:
         raise refuse_kind(text, WrongType, node, "a column of this type cannot be compared.")
     return alike
+
+
+_TEXT_BESIDE = (
+    "The kinds of values must be clear before data is read.",
+    "Write texts in quotes ('17') and numbers without; a column of numbers in a CSV file is text until it is declared.",
+)
+_SUBQUERY = (
+    "a subquery cannot stand beside what is asked here.",
+    "It would be another question, whose answer has noise of its own.",
+    "Ask both, and put them together afterwards: WITH a AS (SELECT ward, AVG(cost) AS m FROM visits GROUP BY ward), "
+    "b AS (SELECT AVG(cost) AS o FROM visits) SELECT ward, m - o AS more FROM a, b.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,8 @@ class _Scalars:
             inner = self._literal(node.this)
             return literal(-inner.param, exponent=has_exponent(node.this))
         function = find_function(node)
+        if function is None and isinstance(node, exp.Query):
+            raise self.text.refusal(NotAllowed, node, *_SUBQUERY)
         if function is None:
             raise refuse_kind(self.text, NotAllowed, node, "this cannot stand here.", "It is no value of one row.")
         parts = function.arguments(node)
