@@ -83,12 +83,13 @@ def test_a_question_that_does_not_fit_tells_nothing_of_afterwards(db: Connection
     assert "with this answer" not in text and "in epsilon only" not in text
 
 
-def test_a_preview_names_the_noise_that_still_fits(db: Connection) -> None:
+def test_a_question_gets_the_noise_that_still_fits(db: Connection) -> None:
     """Gaussian answers leave room in rho where Laplace noise of that epsilon has none in either account."""
     while db.preview(COUNT, epsilon=1, noise="laplace").affordable:
         db.sql(COUNT, epsilon=0.8, noise="gaussian", fresh=True)
-    text = db.preview(COUNT, epsilon=1).text()
-    assert "That does not fit." in text and "With gaussian noise it fits: ask for that by name." in text
+    preview = db.preview(COUNT, epsilon=1)
+    assert preview.affordable and [each.name for each in preview.noises] == ["gaussian", "laplace"]
+    assert noise_of(db.sql(COUNT, epsilon=1)) == "gaussian"
     assert noise_of(db.sql(COUNT, epsilon=1, noise="gaussian")) == "gaussian"
 
 

@@ -37,7 +37,6 @@ class PreviewNoise:
     charged: str
     more: int
     closes: bool  # whether it closes the concentrated account for good
-    fits: bool  # whether it fits into what is left
 
     def to_json(self) -> dict[str, Json]:
         """The same as JSON."""
@@ -154,9 +153,6 @@ class Preview(Document):
         elif not self.affordable:
             nothing = limit is None or limit.is_used_up(self.line.spent)
             lines.append(f"That does not fit. {'R' if nothing else 'Ask for a larger error, or r'}equest more budget.")
-            fitting = next((each.name for each in self.noises if each.fits), "")
-            if fitting:
-                lines.append(f"With {fitting} noise it fits: ask for that by name.")
         elif self.noises:
             lines.append(f"After it, {self.noises[0].more:,} more like it fit.")
             if self.noises[0].closes:
@@ -229,8 +225,7 @@ def _preview_noise(
 ) -> PreviewNoise:
     errors = tuple(column.predicted.words for column in _quote_columns(alternative.quote, level, reckoned))
     charged = amount_words(alternative.cost, line.currency)
-    fits = line.limit is not None and line.limit.fits(line.spent + alternative.cost)
-    return PreviewNoise(alternative.noise.value, errors, charged, alternative.more, alternative.closes, fits)
+    return PreviewNoise(alternative.noise.value, errors, charged, alternative.more, alternative.closes)
 
 
 def _quote_columns(quote: QueryQuote, level: float, reckoned: Fraction | None) -> list[PreviewColumn]:

@@ -37,10 +37,16 @@ class Alternative:
         return typical_error(self.quote.plans, self.quote.spent, 0.95)
 
     @cached_property
+    def fits(self) -> bool:
+        """Whether it fits into what is left."""
+        line = self.line()
+        return line.limit is not None and line.limit.fits(line.spent + self.cost)
+
+    @cached_property
     def more(self) -> int:
         """How many more like it fit after this one."""
         line = self.line()
-        if line.limit is None or not line.limit.fits(line.spent + self.cost):
+        if line.limit is None or not self.fits:
             return 0
         return line.limit.how_many(line.spent + self.cost, self.cost)
 
@@ -65,12 +71,14 @@ def alternative_of(quote: QueryQuote, who: Population, line: Callable[[], Accoun
 def rank_alternatives(alternatives: Sequence[Alternative], *, for_error: bool) -> tuple[list[Alternative], bool]:
     """Best first, the best of each noise alone, and whether that depends on what was spent before.
 
-    At a stated price the least error is best, and among those that are nearly as good the cheapest; ``for_error``, the
-    one of which most fit.
+    At a stated price the least error is best of those that fit, and among those that are nearly as good the cheapest;
+    ``for_error``, the one of which most fit.
     """
     if for_error:
         return _best_of_each(sorted(alternatives, key=lambda each: (-each.more, each.error))), True
     ranked = _best_of_each(sorted(alternatives, key=lambda each: each.error))
+    if len(ranked) > 1 and not ranked[0].fits:
+        return sorted(ranked, key=lambda each: not each.fits), True
     near = [each for each in ranked if each.error <= _NEARLY * ranked[0].error]
     if len(near) > 1:
         near.sort(key=lambda each: -each.more)

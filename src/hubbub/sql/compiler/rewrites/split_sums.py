@@ -19,6 +19,7 @@ from hubbub.relations import DOUBLE, Expr
 from hubbub.sql.compiler.question import Question
 
 _READ = ("count", "sum", "avg")
+_BY_RANK = {"quantile", "min", "max"}  # which have noise of their own
 Split = tuple[Expr, Expr | None]  # a value, and the condition (FILTER) under which it is added up
 
 
@@ -45,7 +46,7 @@ def split_values(question: Question) -> SplitValues:
     for value, condition in dict.fromkeys(_split_of(part) for part in asked if part.args):
         if value is None or not _can_split(value):
             continue
-        functions = {part.param.function for part in asked if _split_of(part) == (value, condition)}
+        functions = {part.param.function for part in asked if _split_of(part) == (value, condition)} - _BY_RANK
         if not functions <= set(_READ):
             continue
         counts_rows = any(_split_of(part) == (None, condition) and part.param.function == "count" for part in asked)
