@@ -40,7 +40,7 @@ QUESTIONS: dict[str, tuple[str, Price]] = {
     "unknown keys, people": ("SELECT city, COUNT(DISTINCT pid) AS people FROM t GROUP BY city", CHOOSING),
     "median": ("SELECT MEDIAN(x) AS m FROM t", PURE),
     "quantiles by public keys": ("SELECT w, QUANTILE_CONT(x, [0.5, 0.9]) AS q FROM t GROUP BY w", PURE),
-    "median by unknown keys": ("SELECT city, MEDIAN(x) AS m FROM t GROUP BY city", APPROXIMATE),
+    "median by unknown keys": ("SELECT city, MEDIAN(x) AS m FROM t GROUP BY city", CHOOSING),
     "filtered": ("SELECT COUNT(*) AS n FROM t WHERE x > 3 AND w = 'a'", PURE),
 }
 

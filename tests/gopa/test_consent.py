@@ -254,10 +254,11 @@ def test_the_ledger_pays_for_each_graph_before_its_nonce_leaves(tmp_path: Path) 
 def test_a_run_whose_graph_cannot_be_paid_for_is_not_joined(tmp_path: Path) -> None:
     agreed, member = sparse().agreement, sparse().agreement.roster[0]
     with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
-        ledger.open_population("me", Budget(500, 0.82), neighbours="replace", by="me", why="too little")
-        ledger.open_population("you", Budget(500, 0.9), neighbours="replace", by="you", why="enough")
+        for who, delta in (("me", 0.205), ("you", 0.3)):
+            plans = Budget(400, delta)
+            ledger.open_population(who, Budget(500, 0.9), plans=plans, neighbours="replace", by=who, why="a round")
         ledger.declare_disjoint("me", "you", by="us", why="two people")
-        with pytest.raises(BudgetExceeded):  # the reveal alone would fit: a quarter of 0.82 is above its delta of 0.2
+        with pytest.raises(BudgetExceeded):  # the reveal alone would fit: 0.205 is above its delta of 0.2
             require_affordable(Account(ledger=ledger, population="me"), agreed, member)
         require_affordable(Account(ledger=ledger, population="you"), agreed, member)
 

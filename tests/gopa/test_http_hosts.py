@@ -417,7 +417,9 @@ def test_whoever_speaks_in_a_run_was_expected_to_and_nobody_else_was(drops: dict
 
 def test_a_reveal_is_charged_before_it_leaves_and_once(who: People, tmp_path: Path) -> None:
     with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
-        ledger.open_population("me", Budget(500, 0.9), neighbours="replace", by="me", why="taking part")
+        ledger.open_population(
+            "me", Budget(500, 0.9), plans=Budget(400, 0.8), neighbours="replace", by="me", why="taking part"
+        )
         charge = charge_from(Account(ledger=ledger, population="me"), who.agreement, who.identities[0].member)
 
         class Watched(Mortal):

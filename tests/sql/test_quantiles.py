@@ -56,7 +56,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
 def quoted(text: str, price: Price | None = None) -> QueryQuote:
     """A question about the hospital with its noise."""
     return quote_plan(
-        plan_text(text, HOSPITAL, gaussian=True), price or Price(epsilon=Fraction(1), delta=Fraction("1e-8"))
+        plan_text(text, HOSPITAL, gaussian=True), price or Price(epsilon=Fraction(1), tail=Fraction("1e-8"))
     )
 
 
@@ -76,7 +76,7 @@ def test_all_levels_and_all_groups_are_one_choice_at_the_whole_price() -> None:
 
 
 def test_rho_buys_the_choice_whose_range_costs_it() -> None:
-    [spent] = quoted("SELECT MEDIAN(cost) AS m FROM visits", Price(rho=Fraction(1, 8), delta=Fraction("1e-8"))).spent
+    [spent] = quoted("SELECT MEDIAN(cost) AS m FROM visits", Price(rho=Fraction(1, 8))).spent
     assert float(spent.curves[0].event.epsilon) == pytest.approx(1)  # type: ignore[union-attr]
 
 
@@ -148,7 +148,7 @@ def test_min_and_max_follow_the_noise(db: Connection) -> None:
     rows = [int(words.split("about ")[1].split(" rows")[0].replace(",", "")) for words in (far, near)]
     assert 9 < rows[0] / rows[1] < 11
     [noise] = (
-        quote_plan(plan_text(text, db.dataset, gaussian=True), Price(epsilon=Fraction(5), delta=Fraction("1e-8")))
+        quote_plan(plan_text(text, db.dataset, gaussian=True), Price(epsilon=Fraction(5), tail=Fraction("1e-8")))
         .spent[0]
         .curves
     )
