@@ -144,6 +144,13 @@ def test_a_case_whose_else_adds_nothing_is_a_condition() -> None:
     assert planned(north, south).joint == ((0, 1),)
 
 
+def test_a_case_that_is_there_is_compared_once() -> None:
+    """Two means of CASE were compared without end."""
+    high, cheap = ("AVG(CASE WHEN v.k > 3 THEN v.x END)", "AVG(CASE WHEN v.cost < 1 OR v.ok THEN v.x END)")
+    assert planned(high, cheap).joint == ()
+    assert planned(high, "AVG(CASE WHEN v.k < 3 OR v.k = 3 THEN v.x END)").joint == ((0, 2), (1, 3))
+
+
 def test_each_part_of_a_mean_is_shared_with_its_like() -> None:
     north, south = (f"AVG(v.cost) FILTER (WHERE v.ward = '{ward}')" for ward in "ns")
     plan = planned("COUNT(*)", north, south)
