@@ -14,6 +14,7 @@ WRITERS = ("engines/", "relations/dialects/", "relations/printer.py", "relations
 WRITERS += ("relations/operation_printer.py", "relations/column_printer.py")
 EXCEPTED = {
     "ledger/": "the book's own tables",
+    "sql/relation/": "what stands around released numbers, in a place where no row is",
     "local/collection/": "the collector's own tables, and reports that are nobody's once they are noised",
     "local/shuffling/": "the relay's own tables",
     "learn/public/": "a cache of public vectors",

@@ -37,6 +37,8 @@ MAKES = {
     "AboveThreshold": {"threshold": 2, "sensitivity": 1, "count": 4, **SMALL},
     "TreeCounter": {"horizon": 8, **SMALL},
     "ThresholdPartitionSelection": {"delta": 0.01, "max_keys_per_unit": 1, **SMALL},
+    "JointQuantiles": {"levels": [0.5], "cells": 4, **SMALL},
+    "WeightedPartitionSelection": {"delta": 0.01, "max_keys_per_unit": 1, **SMALL},
     "OptimalPartitionSelection": {"delta": 0.01, "max_keys_per_unit": 1, **SMALL},
 }
 VALUES = np.array([3, 0, 2, 1])

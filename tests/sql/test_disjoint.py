@@ -13,8 +13,10 @@ from hubbub.engines import DuckDB
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.quote import plan_text
 from hubbub.terms import HubbubError, Neighbours
+from tests.sql._databases import Database, dataset_of
 from tests.sql._exact import read_exactly
 from tests.sql._meanings import DATASET, MADE, Writer
+from tests.sql._moved import jointly_moved
 
 
 def planned(*aggregates: str, neighbours: Neighbours = Neighbours.ADD_REMOVE, group: str = "") -> QuestionPlan:
@@ -142,6 +144,13 @@ def test_a_case_whose_else_adds_nothing_is_a_condition() -> None:
     assert planned(north, south).joint == ((0, 1),)
 
 
+def test_a_case_that_is_there_is_compared_once() -> None:
+    """Two means of CASE were compared without end."""
+    high, cheap = ("AVG(CASE WHEN v.k > 3 THEN v.x END)", "AVG(CASE WHEN v.cost < 1 OR v.ok THEN v.x END)")
+    assert planned(high, cheap).joint == ()
+    assert planned(high, "AVG(CASE WHEN v.k < 3 OR v.k = 3 THEN v.x END)").joint == ((0, 2), (1, 3))
+
+
 def test_each_part_of_a_mean_is_shared_with_its_like() -> None:
     north, south = (f"AVG(v.cost) FILTER (WHERE v.ward = '{ward}')" for ward in "ns")
     plan = planned("COUNT(*)", north, south)
@@ -172,3 +181,16 @@ def test_where_a_person_is_replaced_two_move_two_parts_of_one_key() -> None:
     assert together.moved[0].l1 == 2 * alone.moved[0].l1
     signed = planned(*parts, "SUM(v.k) FILTER (WHERE v.ward = 'x')", neighbours=Neighbours.REPLACE)
     assert signed.joint == ((0, 1, 2, 3),)
+
+
+def test_a_count_beside_a_sum_is_of_the_rows_of_its_own_condition() -> None:
+    """1 - 0.9 is 0.1 as a decimal, and less as a double: conditions that are equal but for that are not one another."""
+    text = """SELECT SUM(v.cost) FILTER (WHERE v.k - 0.9 >= 0.1) AS s,
+        AVG(v.cost) FILTER (WHERE v.k - 9e-1 >= 0.1) AS a,
+        AVG(v.cost) FILTER (WHERE v.k - 9e-1 < 0.1) AS b FROM visits v"""
+    declared = dataset_of("integer", Neighbours.ADD_REMOVE, (1, 1, 1), by_row=False, signed=False)
+    rows = {"people": [(1, 30, "f", "")], "visits": [(1, 1, "n", 1.0, 1, None, "a")], "items": [], "wards": []}
+    plan = plan_text(text, declared, gaussian=True)
+    engines = [Database(declared, "integer", each).engine() for each in (rows, {**rows, "visits": []})]
+    [[one], [other]] = ([*read_exactly(engine, plan)] for engine in engines)
+    assert plan.plans[0].joint and jointly_moved(plan.plans[0], one, other) == []

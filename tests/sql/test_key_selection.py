@@ -62,7 +62,7 @@ def plan_of(text: str, **given: Any) -> Any:
 
 
 def spent_on(text: str, neighbours: Neighbours = ADD_REMOVE) -> NoiseAllocation:
-    return allocated(plan_of(text, neighbours=neighbours), Price(EPSILON, tail=TAIL, own=OWN), neighbours)
+    return allocated(plan_of(text, neighbours=neighbours), Price(epsilon=EPSILON, tail=TAIL, own=OWN), neighbours)
 
 
 def allocated(plan: Any, price: Price, neighbours: Neighbours) -> NoiseAllocation:
@@ -124,7 +124,7 @@ def test_people_that_are_told_are_counted_plainly_and_else_weighed() -> None:
     assert plan_of(PEOPLE.replace("DISTINCT pid)", "DISTINCT pid) FILTER (WHERE x > 1)")).selection.weighted
 
 
-@pytest.mark.parametrize("price", [Price(EPSILON, tail=TAIL, own=OWN), Price(rho=Fraction(1, 10), own=OWN)])
+@pytest.mark.parametrize("price", [Price(epsilon=EPSILON, tail=TAIL, own=OWN), Price(rho=Fraction(1, 10), own=OWN)])
 def test_parts_of_a_union_share_the_price(price: Price) -> None:
     text = f"{COUNT} UNION ALL {COUNT} UNION ALL SELECT 'all', COUNT(*) FROM t"
     quote = quote_plan(plan_text(text, dataset(), gaussian=True), price)
@@ -209,7 +209,7 @@ class _Given:
 
 
 def _released(text: str, *answers: list[tuple[Any, ...]]) -> Any:
-    quote = quote_plan(plan_text(text, dataset(), gaussian=True), Price(EPSILON, tail=TAIL / 2, own=TAIL / 2))
+    quote = quote_plan(plan_text(text, dataset(), gaussian=True), Price(epsilon=EPSILON, tail=TAIL / 2, own=TAIL / 2))
     engine: Any = _Given(*answers)
     statements = quote.planned.statements("duckdb")
     runs = [
@@ -224,7 +224,7 @@ def _released(text: str, *answers: list[tuple[Any, ...]]) -> Any:
 @pytest.mark.parametrize("sigmas", [1, 2])
 def test_people_of_keys_below_the_threshold_are_covered_given_that_they_are_named(sigmas: int, soak: int) -> None:
     chooser = (
-        quote_plan(plan_text(PEOPLE, dataset(), gaussian=True), Price(EPSILON, tail=TAIL / 2, own=TAIL / 2))
+        quote_plan(plan_text(PEOPLE, dataset(), gaussian=True), Price(epsilon=EPSILON, tail=TAIL / 2, own=TAIL / 2))
         .spent[0]
         .chooser
     )

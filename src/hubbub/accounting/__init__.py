@@ -37,7 +37,7 @@ from hubbub.accounting.budget_limits import (
 from hubbub.accounting.calibration import noise_for
 from hubbub.accounting.conversions import pure_epsilon_for, renyi_epsilon, rho_epsilon, rho_for
 from hubbub.accounting.costs import concentrated
-from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit, basic_cost
+from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, BasicCost, DeltaSplit, basic_cost
 from hubbub.accounting.epsilon_bounds import Delta, Epsilon, delta, epsilon, quick_epsilon
 from hubbub.accounting.filters import ConcentratedFilter, EitherWayFilter, cost_both_ways
 from hubbub.accounting.gaussian_tradeoff import classic_sigma, delta_of, epsilon_of, mu_for, sigma_for
@@ -51,6 +51,7 @@ __all__ = [
     "SPLIT",
     "UNKNOWN",
     "Amount",
+    "BasicCost",
     "Compose",
     "ConcentratedFilter",
     "Currency",

@@ -6,6 +6,7 @@ given, and is locked before the statement is seen. Nothing in it is private, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ _CHANGING = """
 SELECT lower(function_name) FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'window')
 GROUP BY 1 HAVING bool_or(stability <> 'CONSISTENT')
 """
+_MACROS = "SELECT lower(function_name), lower(macro_definition) FROM duckdb_functions() WHERE function_type = 'macro'"
+# Clocks that the engine calls consistent, or that its macros name.
+_CLOCKS = frozenset(
+    ("current_timestamp", "current_date", "current_time", "current_localtime", "current_localtimestamp")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +149,20 @@ class ReleasedTables:
 
 @lru_cache(maxsize=1)
 def changing_functions() -> frozenset[str]:
-    """The functions that may give another value when they are called again, by the engine's own list."""
+    """The functions that may give another value when they are called again, by the engine's own list.
+
+    A macro is one if it stands for one: ``pg_sleep`` for ``sleep_ms``, ``ago`` for the clock.
+    """
     import duckdb
 
     with duckdb.connect(":memory:") as connection:
-        return frozenset(str(row[0]) for row in connection.execute(_CHANGING).fetchall())
+        names = _CLOCKS | {str(row[0]) for row in connection.execute(_CHANGING).fetchall()}
+        macros = {
+            str(name): frozenset(re.findall(r"\w+", text)) for name, text in connection.execute(_MACROS).fetchall()
+        }
+    while more := {name for name, words in macros.items() if name not in names and words & names}:
+        names |= more
+    return names
 
 
 def _typed(table: ReleasedTable) -> list[tuple[Any, tuple[str, str]]]:

@@ -25,6 +25,8 @@ from hubbub.terms import (
     root_of,
 )
 
+_LARGEST_EPSILON = Fraction(10**6)  # beyond it more is as good as no noise, and no double holds what follows
+
 
 class WeightedPartitionSelection(Mechanism):
     """Name the keys whose noisy weighted number of people reaches a threshold, with that noisy number.
@@ -134,4 +136,4 @@ def _sigma(way: str, cost: Fraction, delta: Fraction | None, length: Fraction, m
     if way == "rho":
         return root_of(length**2 / (2 * cost))
     assert delta is not None
-    return sigma_for(cost, positive(delta, name="delta"), length, Fraction(1), moved)
+    return sigma_for(min(cost, _LARGEST_EPSILON), positive(delta, name="delta"), length, Fraction(1), moved)

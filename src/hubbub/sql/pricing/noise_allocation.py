@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from hubbub.accounting import basic_cost, mu_for, pure_epsilon_for
+from hubbub.accounting import BasicCost, basic_cost, mu_for, pure_epsilon_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, JointQuantiles, NoisyCDF, WeightedPartitionSelection
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan, price_groups
@@ -111,15 +111,18 @@ def allocate_noise(
         cost = basic_cost(event_of(allocations), neighbours, tail=price.tail, stated=price.epsilon)
         if cost is not None and cost.epsilon <= price.epsilon:
             return allocations
-        nearer = (
-            1 if cost is None else float(price.epsilon / cost.epsilon) ** 2
-        )  # epsilon grows as the root of rho, or faster
-        rho *= min(_TENTH_PERCENT, Fraction(nearer))
+        rho *= min(_TENTH_PERCENT, _nearer(price, cost) if any(plan.curves for plan in plans) else _TENTH_PERCENT)
     raise Unreachable(
         "no noise meets so small an epsilon and delta.",
         why="The discrete noise would need to be finer than its grid.",
         fix="Ask for a larger epsilon or delta.",
     )
+
+
+def _nearer(price: Price, cost: BasicCost | None) -> Fraction:
+    """By how much rho is too large at least, beside choices by rank: epsilon grows as its root, or faster."""
+    assert price.epsilon is not None
+    return Fraction(1) if cost is None else Fraction(float(price.epsilon / cost.epsilon) ** 2)
 
 
 def pure_part(price: Price) -> Fraction:
@@ -193,11 +196,17 @@ def laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours,
 def _gaussian_measures(
     plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit
 ) -> tuple[DiscreteGaussian, ...]:
-    """Gaussian noise for each measure of a plan, for its share of rho."""
+    """Gaussian noise for each measure of a plan, for its share of rho.
+
+    Where keys are public the exact length counts, as it always did: fingerprints hang on the last digit of a sigma. Its
+    event has the length rounded up, and may cost a millionth more than its share; what it costs is what is charged.
+    """
     return tuple(
         DiscreteGaussian(
             sensitivity=_l2_length(moved),
-            sigma=root_of(_l2_length(moved) ** 2 / (2 * rho * share)),
+            sigma=root_of(
+                (Fraction(moved.l2_squared) if plan.selection is None else _l2_length(moved) ** 2) / (2 * rho * share)
+            ),
             dimension=_noisy_dimension(plan),
             neighbours=neighbours,
             unit=unit,

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hubbub.relations import Expr, ValueFacts
+from hubbub.relations import DOUBLE, Expr, ValueFacts
 from hubbub.relations.nodes import (
     PERSON,
     CellGrid,
@@ -157,16 +157,31 @@ def _spelling(value: Expr) -> Hashable:
     return value.op, type(value.param), value.param, facts.kind, facts.number, facts.step, parts
 
 
-def _sums_by_value(measures: tuple[BoundedSum, ...]) -> dict[tuple[Expr | None, Expr | None], BoundedSum]:
-    """The sums of a plan by their condition and value; of two that are alike the first."""
+def _sums_by_value(measures: tuple[BoundedSum, ...]) -> dict[Hashable, BoundedSum]:
+    """The sums of a plan by their condition and value as they are spelled; of two that are alike the first.
+
+    Because: measures share a price by the conditions of their own (``exclusive_conditions``), and a count that is read
+    off the column of a condition that is only equal, x - 0.9 and x - 9e-1, would meet others.
+    """
     sums = [each for each in measures if each.counted is SumKind.SUM and each.value is not None and not each.square]
-    return {(each.condition, each.value): each for each in reversed(sums)}
+    return {_spelled(each.condition, each.value): each for each in reversed(sums)}
 
 
-def _counted_value(condition: Expr) -> tuple[Expr | None, Expr | None]:
+def _counted_value(condition: Expr) -> Hashable:
     """The condition and value of the sum that has a value just where a row meets the condition, if there is one."""
     given, there = (condition.args[0], condition.args[-1]) if condition.op == "and" else (None, condition)
-    return given, there.args[0] if there.op == "present" else None
+    return _spelled(given, there.args[0] if there.op == "present" else None)
+
+
+def _spelled(*values: Expr | None) -> tuple[Hashable, ...]:
+    """What conditions and values have in common if they are the same for each row: decimals are rounded."""
+    return tuple(None if value is None else _spelled_operation(value) for value in values)
+
+
+def _spelled_operation(value: Expr) -> Hashable:
+    number = value.facts.number
+    digits = number.digits if number.is_decimal or (value.op == "mod" and number != DOUBLE) else None
+    return value.op, type(value.param), value.param, value.kind, digits, _spelled(*value.args)
 
 
 def _root(step: Fraction) -> Fraction:

@@ -13,7 +13,6 @@ from datetime import date, datetime
 from fractions import Fraction
 
 from hubbub.relations import Expr, literal
-from hubbub.sql.compiler.person_links import conjuncts
 
 _MOST_PAIRS = 10_000  # of operations that are compared
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -44,20 +43,21 @@ def _exclude(one: Expr, other: Expr) -> bool:
         return all(_exclude(part, other) for part in one.args)
     if other.op == "or":
         return all(_exclude(one, part) for part in other.args)
-    ours, others = _parts(one), _parts(other)
-    if len(ours) > 1 or len(others) > 1:
-        return any(_exclude(part, against) for part in ours for against in others)
+    return any(_parts_exclude(part, against) for part in _parts(one) for against in _parts(other))
+
+
+def _parts_exclude(one: Expr, other: Expr) -> bool:
+    if "or" in (one.op, other.op):
+        return _exclude(one, other)
     return any(_conflict(first, second) for first in _demands(one) for second in _demands(other))
 
 
 def _parts(condition: Expr) -> list[Expr]:
     """The parts that must all hold; a CASE that is there has met its condition."""
-    parts = conjuncts(condition)
-    if len(parts) > 1 or condition.op not in ("not_null", "present"):
-        return parts
-    [value] = condition.args
-    needs = case_condition(value)
-    return parts if needs is None else [*conjuncts(needs), *parts]
+    if condition.op == "and":
+        return [part for arg in condition.args for part in _parts(arg)]
+    needs = case_condition(condition.args[0]) if condition.op in ("not_null", "present") else None
+    return [condition] if needs is None else [*_parts(needs), condition]
 
 
 def case_condition(value: Expr) -> Expr | None:

@@ -80,6 +80,7 @@ _REASONS = {
     "Array": ("a list", "Lists are the levels of a quantile that is a column by itself, as plain numbers."),
 }
 _NEAREST = {
+    "Mode": "SELECT {value}, COUNT(*) AS n FROM {rows} GROUP BY {value} ORDER BY n DESC LIMIT 1",
     "Array": "SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS q, or one call for each level.",
     "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
     "Intersect": "Count each part, or use EXISTS on the same person's rows.",
@@ -240,7 +241,7 @@ def _nearest(node: exp.Expr) -> str:
         table = node.find_ancestor(exp.Select)
         source = table.args.get("from_") if table is not None else None
         rows = source.this.sql(dialect="duckdb") if source is not None and isinstance(source.this, exp.Table) else "t"
-        return f"SELECT {value}, COUNT(*) AS n FROM {rows} GROUP BY {value} ORDER BY n DESC LIMIT 1"
+        return _NEAREST["Mode"].format(value=value, rows=rows)
     return _NEAREST.get(type(node).__name__, "docs/sql-coverage.md lists what can be asked.")
 
 
