@@ -106,7 +106,8 @@ def made(folder: Path) -> People:
         document = {"hubbub": "gopa-identity/1", "name": identity.name, "secret": identity.secret.hex()}
         (folder / f"{identity.name}.key").write_text(json.dumps(document))
     with Ledger(folder / "book.db", state=folder / "state") as ledger:
-        ledger.open_population("p4", Budget(500, 0.9), neighbours="replace", by="p4", why="taking part")
+        plans = Budget(400, 0.8)
+        ledger.open_population("p4", Budget(500, 0.9), plans=plans, neighbours="replace", by="p4", why="taking part")
     return who
 
 
