@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +16,10 @@ from tests.sql._exact import Read
 def distances(plan: QuestionPlan, one: Read, other: Read, neighbours: Neighbours) -> list[str]:
     """What moved further than the plan says, in words."""
     too_far = []
+    if plan.selection is not None:
+        too_far += choice_moved(plan.selection, one.people, other.people, neighbours)
+        keys = one.people.keys() & other.people.keys()
+        one, other = _of_keys(one, keys), _of_keys(other, keys)
     sides = 2 if neighbours is Neighbours.REPLACE else 1
     for i, (moved, before, after) in enumerate(zip(plan.moved, one.measures, other.measures, strict=True)):
         parts = difference(before, after)
@@ -23,10 +29,16 @@ def distances(plan: QuestionPlan, one: Read, other: Read, neighbours: Neighbours
     for i, (before, after) in enumerate(zip(one.curves, other.curves, strict=True)):
         if (l1 := sum(map(abs, difference(before, after)))) > sides * plan.curve_rows:
             too_far.append(f"curve {i}: L1 {l1}, and {sides} times {plan.curve_rows} was said")
-    too_far += jointly_moved(plan, one, other)
-    if plan.selection is not None:
-        too_far += choice_moved(plan.selection, one.people, other.people, neighbours)
-    return too_far
+    return too_far + jointly_moved(plan, one, other)
+
+
+def _of_keys(read: Read, keys: Set[str]) -> Read:
+    """What was read of some keys: one that a single person brings into the choice shows others' rows as well, and that
+    it is chosen at all is what the choice's own delta is for.
+    """
+    measures = tuple({key: number for key, number in column.items() if key in keys} for column in read.measures)
+    curves = tuple({key: rows for key, rows in curve.items() if key[0] in keys} for curve in read.curves)
+    return replace(read, measures=measures, curves=curves)
 
 
 def choice_moved(
