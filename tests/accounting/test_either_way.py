@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from hubbub.accounting import Parallel, Poisson, Repeat
 from hubbub.accounting.budget_limits import DELTA_UNIT, LOSS_UNIT, UNKNOWN, Amount, Currency, Limit, cost_in, covers
 from hubbub.accounting.costs import pure_rho
-from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, DeltaSplit, own_delta
+from hubbub.accounting.either_way import FIRST_SPLIT, SPLIT, BasicCost, DeltaSplit, basic_cost, own_delta
 from hubbub.accounting.filters import EitherWayFilter, cost_both_ways
-from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
+from hubbub.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
 from hubbub.terms import (
     ApproximateStep,
     Budget,
@@ -384,3 +385,18 @@ def test_neighbouring_histories_are_told_the_same() -> None:
         totals.add(budget.spent)
     assert len(totals) == 1
     assert next(iter(totals)).tail == 2 * TAIL * DELTA_UNIT
+
+
+@pytest.mark.parametrize(("epsilon", "pure"), [(0.3, 0.2), (1, 0.6), (2.5, 1.5)])
+def test_one_gaussian_beside_pure_parts_costs_what_both_were_calibrated_for(epsilon: float, pure: float) -> None:
+    """By its exact profile, which is below the formula for one coordinate; with a tenth less noise it costs more."""
+    stated, part, tail = Fraction(str(epsilon)), Fraction(str(pure)), Fraction(1, 10**8)
+    laplace = Geometric(sensitivity=1, epsilon=part).event
+    noise = DiscreteGaussian(sensitivity=1, epsilon=stated - part, delta=tail, dimension=1).event
+    both = Compose((laplace, noise))
+    assert basic_cost(both, ADD, tail=tail, stated=stated) == BasicCost(stated, tail)
+    less = Compose((laplace, replace(noise, sigma=noise.sigma * 9 / 10)))
+    dearer = basic_cost(less, ADD, tail=tail, stated=stated)
+    assert dearer is not None and dearer.epsilon > stated
+    alone = basic_cost(both, ADD, tail=tail, stated=part)  # no room beside the pure part
+    assert alone is not None and alone.epsilon > part

@@ -278,3 +278,13 @@ def test_what_cannot_be_measured_again_is_paid_in_full(db: Connection, text: str
     coarse = db.sql(text, **{name: value / 2 for name, value in price.items()})
     fine = db.remeasure(coarse, **price)
     assert fine.receipt is not None and not fine.repeated and db.ledger.verify().ok
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT shop, COUNT(*) AS n FROM t GROUP BY shop", "SELECT shop, MEDIAN(cost) AS m FROM t GROUP BY shop"]
+)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_choice_of_keys_is_charged_just_what_was_stated(tmp_path: Path, text: str, rows: int) -> None:
+    with opened(tmp_path, hb.Budget(3, 1e-6), max_rows_per_unit=rows) as db:
+        for noise in ("laplace", "gaussian"):
+            assert db.preview(text, epsilon=0.3, noise=noise).cost.basic_parts()[0] == Fraction(3, 10)

@@ -161,16 +161,22 @@ def _clean_sample(event: Poisson, neighbours: Neighbours) -> Event:
 
 
 def _holds_at(clean: Event, neighbours: Neighbours, epsilon: Fraction, tail: Fraction) -> bool:
-    """Whether the event is (epsilon, tail)-close, by formulas alone: quick, and nearly the same on every machine."""
+    """Whether the event is (epsilon, tail)-close, by formulas alone: quick, and nearly the same on every machine.
+
+    One Gaussian has an exact profile, also beside pure parts, whose epsilons come off first.
+    """
     quick = _epsilon_quickly(clean, neighbours, tail)
     if quick <= epsilon:
         return True
-    if not isinstance(clean, GaussianNoise) or quick > 4 * epsilon:  # its sum is long where there is hardly any noise
+    if quick > 4 * epsilon:  # a profile's sum is long where there is hardly any noise
         return False
-    profile = costs.dominating_profile(clean, neighbours)
+    pure, others = _take_pure_parts(clean, neighbours)
+    if len(others) != 1 or not isinstance(others[0], GaussianNoise) or pure >= epsilon:
+        return False
+    profile = costs.dominating_profile(others[0], neighbours)
     if profile is None:
         return False
-    at = np.array([float(epsilon) - profile.slack])
+    at = np.array([float(epsilon - pure) - profile.slack])
     return max(float(profile.remove(at)[0]), float(profile.add(at)[0])) <= tail
 
 
@@ -194,14 +200,20 @@ def _epsilon_quickly(clean: Event, neighbours: Neighbours, tail: Fraction) -> fl
 
 def _least_of_formulas(clean: Event, neighbours: Neighbours, tail: Fraction) -> float:
     whole = epsilon_bounds.quick_epsilon(clean, delta=tail, neighbours=neighbours)
-    pure, others = Fraction(0), []
+    pure, others = _take_pure_parts(clean, neighbours)
+    if not pure:
+        return whole
+    rest = epsilon_bounds.quick_epsilon(Compose(tuple(others)), delta=tail, neighbours=neighbours)
+    return min(whole, (float(pure) + rest) * (1 + 1e-15))
+
+
+def _take_pure_parts(clean: Event, neighbours: Neighbours) -> tuple[Fraction, list[Event]]:
+    """The epsilons of the pure parts of an event together, and its other parts."""
+    pure, others = Fraction(0), list[Event]()
     for part, times in costs.flatten_event(clean):
         cost = costs.pure_epsilon(part, neighbours)
         if cost is None:
             others.append(part if times == 1 else Repeat(part, times))
         else:
             pure += cost * times
-    if not pure:
-        return whole
-    rest = epsilon_bounds.quick_epsilon(Compose(tuple(others)), delta=tail, neighbours=neighbours)
-    return min(whole, (float(pure) + rest) * (1 + 1e-15))
+    return pure, others
