@@ -127,7 +127,11 @@ class Core:
         return self.key
 
     def refresh(self) -> None:
-        """Read the policy again."""
+        """Read the policy again, if the last entry was made under another one."""
+        with self.book.snapshot() as view:
+            (last,) = view.read((statements.LAST, {}))
+        if last and last[0][2] == self.policy.sequence:
+            return
         policy = self._read_policy()
         if policy is None:
             raise behind_anchor("the ledger is empty")
