@@ -39,6 +39,7 @@ def delta_of(epsilon: float, mu: float) -> float:
     return min(1.0, max(0.0, -larger * math.expm1(min(0.0, second - first)) + error))
 
 
+@lru_cache(maxsize=4096)
 def epsilon_of(delta: float, mu: float) -> float:
     """The smallest epsilon >= 0 at ``delta``, rounded up."""
     low, high = 0.0, mu * (mu / 2 + math.sqrt(2 * math.log(1 / delta))) + 1e-9

@@ -20,6 +20,7 @@ from hubbub.relations import kind_of_type
 from hubbub.schema import Headless, InDatabase, check_distinct, files_of, format_of, one_file, unavailable
 from hubbub.terms import SourceUnavailable
 
+_TRIED = 256  # statements that are remembered to run on the twin: a preview and then the question try the same ones
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
 _ANY_VIEW = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1 LIMIT 1"
 _VIEWS = "SELECT lower(view_name) FROM duckdb_views() WHERE NOT internal AND database_name = '{}'"
@@ -80,6 +81,7 @@ class DuckDB:
         self._natives: dict[str, dict[str, str]] = {}
         self._schemas: dict[str, list[tuple[str, str, str]]] = {}
         self._twin: Any = None
+        self._tried: dict[str, None] = {}  # by when they were tried first
         self._turn = threading.Lock()
         self._frames: dict[str, Any] = {}
         self._files: list[str] = [] if target is None else [str(target)]
@@ -125,6 +127,8 @@ class DuckDB:
     def bind(self, sql: str, *, seconds: float) -> None:
         """Try a statement on the twin of the sources; ``EngineFailed`` if it cannot run there."""
         with self._turn:
+            if sql in self._tried:
+                return
             if self._twin is None:
                 self._twin = open_twin(self._schemas)
             twin = self._twin
@@ -134,6 +138,10 @@ class DuckDB:
         except _EngineBroke:
             self._twin = None
             raise EngineFailed from None
+        with self._turn:
+            self._tried[sql] = None
+            if len(self._tried) > _TRIED:
+                del self._tried[next(iter(self._tried))]
 
     def close(self) -> None:
         """Let the sources go."""

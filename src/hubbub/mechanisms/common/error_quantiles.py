@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,7 @@ def laplace_error(scale: Fraction, confidence: Real) -> int:
     return max(0, math.ceil(-t * (math.log(miss) + math.log1p(math.exp(-1 / t)) - math.log(2)) - 1 - 1e-9))
 
 
+@lru_cache(maxsize=1024)
 def gaussian_error(sigma: Fraction, confidence: Real) -> int:
     """The least integer w with P(|X| > w) <= 1 - confidence for discrete Gaussian X of that sigma."""
     from scipy.special import ndtri
