@@ -286,6 +286,7 @@ _TEMPLATES: dict[str, Callable[[ValuePrinter, Expr, list[str]], str]] = {
 _SIMPLE = {
     "count_rows": "count(*)",
     "count_of": "count({0})",
+    "count_missing": "(count(*) - count({0}))",
     "count_distinct": "count(DISTINCT {0})",
     "max_of": "max({0})",
     "min_of": "min({0})",

@@ -24,7 +24,10 @@ SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY war
 --   GROUP BY ranked."k0") SELECT _hb_parts."k0" AS "k0", coalesce(sum(_hb_parts."m0"), 0) AS "m0", coalesce(sum(_hb_parts."m1"), 0) AS "m1"
 --   FROM _hb_parts
 --   GROUP BY _hb_parts."k0") AS summed
---   WHERE summed."k0" IN ('north', 'south', 'east')
+--   WHERE EXISTS (SELECT 1
+--   FROM (SELECT *
+--   FROM (VALUES ('north'), ('south'), ('east')) AS listed("k0")) AS listed_k0
+--   WHERE (summed."k0" = listed_k0."k0"))
 -- postgres:
 -- SELECT *
 --   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS "c0"
@@ -47,7 +50,10 @@ SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY war
 --   GROUP BY ranked."k0") SELECT _hb_parts."k0" AS "k0", coalesce(sum(_hb_parts."m0"), 0) AS "m0", coalesce(sum(_hb_parts."m1"), 0) AS "m1"
 --   FROM _hb_parts
 --   GROUP BY _hb_parts."k0") AS summed
---   WHERE summed."k0" IN ('north', 'south', 'east')
+--   WHERE EXISTS (SELECT 1
+--   FROM (SELECT *
+--   FROM (VALUES ('north'), ('south'), ('east')) AS listed("k0")) AS listed_k0
+--   WHERE (summed."k0" = listed_k0."k0"))
 
 -- name: the rows that are kept
 SELECT COUNT(DISTINCT diagnosis) AS n, COUNT(*) AS m FROM visits
@@ -372,7 +378,10 @@ SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 --   FROM (SELECT TRY_CAST(s."score" AS DOUBLE) AS "score", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
 --   GROUP BY scope."k0") AS summed
---   WHERE summed."k0" IN ('north', 'south', 'east')
+--   WHERE EXISTS (SELECT 1
+--   FROM (SELECT *
+--   FROM (VALUES ('north'), ('south'), ('east')) AS listed("k0")) AS listed_k0
+--   WHERE (summed."k0" = listed_k0."k0"))
 -- postgres:
 -- SELECT *
 --   FROM (SELECT scope."k0" AS "k0", count(*) AS "m0", (coalesce(sum("c0"), 0) - CAST(50 AS numeric) * count("c0")) AS "m1", count("c0") AS "m2"
@@ -380,7 +389,10 @@ SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 --   FROM (SELECT (CASE WHEN s."score" = 'NaN' THEN NULL WHEN s."score" > 1e30 THEN 1e30 WHEN s."score" < -1e30 THEN -1e30 ELSE CAST(s."score" AS double precision) END) AS "score", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
 --   GROUP BY scope."k0") AS summed
---   WHERE summed."k0" IN ('north', 'south', 'east')
+--   WHERE EXISTS (SELECT 1
+--   FROM (SELECT *
+--   FROM (VALUES ('north'), ('south'), ('east')) AS listed("k0")) AS listed_k0
+--   WHERE (summed."k0" = listed_k0."k0"))
 
 -- name: a public table by its key, rows as units
 -- with: survey
@@ -573,7 +585,10 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   GROUP BY ranked."k0", ranked."cell") SELECT _hb_parts."k0" AS "k0", _hb_parts."cell" AS "cell", coalesce(sum(_hb_parts."m0"), 0) AS "m0"
 --   FROM _hb_parts
 --   GROUP BY _hb_parts."k0", _hb_parts."cell") AS summed
---   WHERE summed."k0" IN ('north', 'south', 'east')) AS counted
+--   WHERE EXISTS (SELECT 1
+--   FROM (SELECT *
+--   FROM (VALUES ('north'), ('south'), ('east')) AS listed("k0")) AS listed_k0
+--   WHERE (summed."k0" = listed_k0."k0"))) AS counted
 -- postgres:
 -- SELECT counted."k0" AS "k0", counted."cell" AS "cell", (CASE WHEN counted."m0" BETWEEN -9e18 AND 9e18 THEN CAST(counted."m0" AS bigint) END) AS "m0"
 --   FROM (SELECT *
@@ -597,7 +612,10 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   GROUP BY ranked."k0", ranked."cell") SELECT _hb_parts."k0" AS "k0", _hb_parts."cell" AS "cell", coalesce(sum(_hb_parts."m0"), 0) AS "m0"
 --   FROM _hb_parts
 --   GROUP BY _hb_parts."k0", _hb_parts."cell") AS summed
---   WHERE summed."k0" IN ('north', 'south', 'east')) AS counted
+--   WHERE EXISTS (SELECT 1
+--   FROM (SELECT *
+--   FROM (VALUES ('north'), ('south'), ('east')) AS listed("k0")) AS listed_k0
+--   WHERE (summed."k0" = listed_k0."k0"))) AS counted
 
 -- name: an aggregate inside each person
 SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY patient_id) AS q

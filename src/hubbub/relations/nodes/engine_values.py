@@ -186,6 +186,7 @@ def over_person(function: str, person: Expr, order: Sequence[Expr] = ()) -> Expr
 # ---------------------------------------------------------------- many rows
 
 count_of = UnaryOperation("count_of", Kind.INTEGER)  # how many rows have a value
+count_missing = UnaryOperation("count_missing", Kind.INTEGER)  # how many rows have none
 count_distinct = UnaryOperation("count_distinct", Kind.INTEGER)  # how many different values there are
 largest_of = UnaryOperation("max_of")
 smallest_of = UnaryOperation("min_of")

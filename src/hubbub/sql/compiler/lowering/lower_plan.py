@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hubbub.mechanisms.common import KeyWeights
-from hubbub.relations import Dialect, print_relation
+from hubbub.relations import Dialect, Expr, print_relation
 from hubbub.relations.nodes import (
     NUMBER,
     RANK,
@@ -14,19 +14,24 @@ from hubbub.relations.nodes import (
     Cap,
     CapDifference,
     ClipTotals,
+    FanOut,
     Filter,
+    JoinKind,
+    JoinRows,
     NamedValue,
     PersonAggregate,
     Project,
     Relation,
     StoredCap,
+    Values,
     as_integer,
     count_rows,
+    equal_values,
     is_known,
     is_listed,
     largest_of,
 )
-from hubbub.schema import Dataset, Kind
+from hubbub.schema import Dataset, Kind, Value
 from hubbub.sql.compiler.lowering.lower_rows import RowsLowering
 from hubbub.sql.compiler.lowering.lower_selection import weigh_people
 from hubbub.sql.compiler.lowering.lower_sums import KeyedSums, MeasureSums, curve_sums, key_columns
@@ -216,10 +221,20 @@ class _Lowering:
     def _known_groups(self, summed: Relation) -> Relation:
         """The groups that are public; the cap of a table counts all its rows, also those of other groups."""
         whole_sum = Alias(summed, "summed")
-        by_name = zip(self.groups, self.plan.keys, strict=True)
-        long = [(name, key.domain or ()) for name, key in by_name if self.alone and _is_long(key)]
-        lists = tuple(is_listed(whole_sum.column(name), domain) for name, domain in long)
-        return Filter(whole_sum, lists) if lists else summed
+        known: Relation = whole_sum
+        for name, key in zip(self.groups, self.plan.keys, strict=True):
+            if self.alone and _is_long(key):
+                known = _among(known, whole_sum.column(name), name, key.domain or ())
+        return summed if known is whole_sum else known
+
+
+def _among(groups: Relation, value: Expr, name: str, domain: tuple[Value, ...]) -> Relation:
+    """The groups whose key is one of some public values.
+
+    By a join, as an engine may look through a condition on a key before it adds up, once for each row.
+    """
+    listed = Alias(Values((name,), tuple((each,) for each in domain)), f"listed_{name}")
+    return JoinRows(groups, listed, (equal_values(value, listed.column(name)),), FanOut.TO_ONE, JoinKind.SEMI)
 
 
 def _is_long(key: GroupKey) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,6 +17,7 @@ from hubbub.relations.nodes import (
     centred_total,
     compare_number,
     count_distinct,
+    count_missing,
     count_of,
     count_rows,
     group_key,
@@ -90,6 +91,9 @@ class MeasureSums:
             if measure.counted is SumKind.SUM and measure.value is None and measure.condition is None:
                 totals.append(NamedValue(f"m{i}", count_rows()))
                 continue
+            if (missing := self._missing(measure, columns)) is not None:
+                totals.append(NamedValue(f"m{i}", missing))
+                continue
             value = self._present(measure)
             column = columns.setdefault(_spelling(value), NamedValue(f"c{len(columns)}", value))
             totals.append(NamedValue(f"m{i}", self._total(column, measure)))
@@ -119,6 +123,16 @@ class MeasureSums:
             return when(self.rows.value(measure.condition), integer(1))
         value = self._clamped(measure if measure.square else replace(measure, centre=0))
         return value if measure.condition is None else when(self.rows.value(measure.condition), value)
+
+    def _missing(self, measure: BoundedSum, columns: Mapping[Hashable, NamedValue]) -> Expr | None:
+        """How many rows are without the value of a sum, where that is what is counted and its column is there."""
+        condition = measure.condition
+        if measure.counted is not SumKind.SUM or measure.value is not None or condition is None:
+            return None
+        there = condition.args[0] if condition.op == "not" else None
+        other = self.sums.get(_counted_value(there)) if there is not None else None
+        column = columns.get(_spelling(self._present(other))) if other is not None else None
+        return None if column is None else count_missing(_own(column.name, column.value.kind))
 
     def _clamped(self, measure: BoundedSum) -> Expr:
         """The value on its grid, clamped in integers; NULL and NaN are missing."""
