@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hubbub.relations import Dialect, Expr, print_relation
+from hubbub.relations import Dialect, Expr, print_relation, print_shared
 from hubbub.relations.nodes import (
     Alias,
     FanOut,
@@ -70,8 +70,8 @@ def with_chosen(read: Relation) -> Relation:
 
 def print_statement(read: Relation, dialect: Dialect, *, keys: int, integers: int) -> EngineStatement:
     """The text of a relation, and how it begins if it reads chosen keys alone."""
-    chosen = isinstance(read, With) and read.shared[0] is _CHOSEN
-    head = f"WITH {_CHOSEN.name} AS{dialect.hints[None]} ({print_relation(_CHOSEN.input, dialect)})" if chosen else ""
-    sql = print_relation(read, dialect)
-    assert sql.startswith(head) and (not chosen or head.count(_ROW) == 1), "the numbers stand at the front, once"
+    sql, head = print_relation(read, dialect), ""
+    if isinstance(read, With) and read.shared == (_CHOSEN,):
+        head = print_shared(read, dialect)
+        assert sql.startswith(head) and head.count(_ROW) == 1, "the numbers stand at the front, once"
     return EngineStatement(sql, keys, integers, head)
