@@ -99,25 +99,36 @@ class _Shape:
         return float(choice_share(plan))
 
     @cached_property
-    def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """By key: all rows, the rows that count, and the weighted people in parts."""
-        rng = np.random.default_rng(self.seed)
-        (zipf, products, spread), (each, keys, rows) = self.law, self.bound
-        person = _pick(rng, rng.lognormal(0, spread, SIZE // each))
-        product = _pick(rng, 1.0 / np.arange(1, products + 1) ** zipf)
+    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """By key: all rows, and the weighted people in parts."""
+        person, product = self.purchases
+        rng, (_, products, _), (_, keys, _) = np.random.default_rng(self.seed + 2), self.law, self.bound
         pairs = np.unique(person * products + product)
         pairs = pairs[_first(rng, pairs // products, keys)]
         many = np.bincount(pairs // products)[pairs // products]
-        weighed = np.sqrt(keys / many)
-        return (
-            np.bincount(product, minlength=products).astype(float),
-            np.bincount(product[_first(rng, person, rows)], minlength=products).astype(float),
-            np.bincount(pairs % products, weights=weighed, minlength=products),
-        )
+        people = np.bincount(pairs % products, weights=np.sqrt(keys / many), minlength=products)
+        return np.bincount(product, minlength=products).astype(float), people
+
+    @cached_property
+    def purchases(self) -> tuple[np.ndarray, np.ndarray]:
+        """Person and product of each row, in the order in which a person's rows are kept."""
+        rng = np.random.default_rng(self.seed)
+        (zipf, products, spread), (each, _, _) = self.law, self.bound
+        person = _pick(rng, rng.lognormal(0, spread, SIZE // each))
+        product = _pick(rng, 1.0 / np.arange(1, products + 1) ** zipf)
+        order = np.lexsort((rng.random(SIZE), person))
+        return person[order], product[order]
+
+    def counted(self, named: np.ndarray) -> np.ndarray:
+        """By key: the rows that count, so many of each person among those of the named keys."""
+        person, product = (column[named[self.purchases[1]]] for column in self.purchases)
+        starts = np.flatnonzero(np.diff(person, prepend=-1))
+        place = np.arange(len(person)) - np.repeat(starts, np.diff(np.append(starts, len(person))))
+        return np.bincount(product[place < self.bound[2]], minlength=len(named)).astype(float)
 
     def measured(self, share: float) -> tuple[float, float]:
         """(error of all counts, in shares of all rows; keys named within a fifth of the truth), over some draws."""
-        truth, counted, people = self.counts
+        truth, people = self.counts
         chooser = WeightedPartitionSelection(
             max_keys_per_unit=self.bound[1], epsilon=Fraction(share), delta=ours.DELTA / 2, own=ours.DELTA / 2
         )
@@ -125,7 +136,7 @@ class _Shape:
         rng, found = np.random.default_rng(self.seed + 1), []
         for _ in range(DRAWS):
             named = (people > 0) & (people + rng.normal(0, sigma, len(people)) >= least)
-            told = np.where(named, counted + rng.laplace(0, self.bound[2] / (1 - share), len(people)), 0)
+            told = np.where(named, self.counted(named) + rng.laplace(0, self.bound[2] / (1 - share), len(people)), 0)
             off = np.abs(told - truth)
             found.append((off.sum() / truth.sum(), float((named & (off <= truth / 5)).sum())))
         error, good = np.mean(found, axis=0)

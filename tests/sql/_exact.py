@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -34,14 +34,15 @@ class _Exact:
 
 
 class _ExactChoice:
-    """Names every key, and notes the sums by which keys would be chosen."""
+    """Names every key, or those it is told, and notes the sums by which keys would be chosen."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: Collection[str] | None) -> None:
+        self.named = named
         self.sums: dict[Any, int] = {}
 
     def release(self, sums: dict[Any, int]) -> dict[Any, int]:
         self.sums = {repr(key): number for key, number in sums.items()}
-        return sums
+        return {key: number for key, number in sums.items() if self.named is None or repr(key) in self.named}
 
 
 class _ExactCurve:
@@ -65,10 +66,10 @@ class _ExactCurve:
         return np.zeros((self.keys, 2), dtype=int)
 
 
-def read_plan(engine: DuckDB, plan: QuestionPlan, statements: Any) -> Read:
-    """The plan's integers by the real way of measuring, without noise and with every key."""
+def read_plan(engine: DuckDB, plan: QuestionPlan, statements: Any, named: Collection[str] | None = None) -> Read:
+    """The plan's integers by the real way of measuring, without noise and with every key (or those that are named)."""
     curves = [_ExactCurve(plan.size or 1) for _ in plan.curves]
-    chooser = _ExactChoice()
+    chooser = _ExactChoice(named)
     spent = SimpleNamespace(measures=[_Exact()] * len(plan.measures), curves=curves, chooser=chooser)
     told = measurement.run(engine, plan, spent, statements, seconds=60)  # type: ignore[arg-type]  # it has the same parts
     columns = tuple(dict(zip(map(repr, told.keys), column, strict=True)) for column in told.measures)
@@ -77,10 +78,10 @@ def read_plan(engine: DuckDB, plan: QuestionPlan, statements: Any) -> Read:
     return Read(columns, tuple(leaves), chooser.sums)
 
 
-def read_exactly(engine: DuckDB, planned: QueryPlan) -> list[Read]:
+def read_exactly(engine: DuckDB, planned: QueryPlan, named: Collection[str] | None = None) -> list[Read]:
     """Every plan's integers."""
     statements = planned.statements(engine.dialect, secret=SECRET)
-    return [read_plan(engine, plan, texts) for plan, texts in zip(planned.plans, statements, strict=True)]
+    return [read_plan(engine, plan, texts, named) for plan, texts in zip(planned.plans, statements, strict=True)]
 
 
 def engine_over(tables: Mapping[str, tuple[Mapping[str, Any], list[tuple[Any, ...]]]]) -> DuckDB:

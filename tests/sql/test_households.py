@@ -23,7 +23,7 @@ from hubbub.engines.sources import arrow_of
 from hubbub.relations import Dialect, column_printer
 from hubbub.schema.tables import Dataset
 from hubbub.sql import quote
-from hubbub.sql.compiler.lowering.lower_plan import EngineStatement
+from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError, Neighbours, OutOfRange, QueryError

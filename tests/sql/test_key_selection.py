@@ -231,7 +231,7 @@ def test_people_of_keys_below_the_threshold_are_covered_given_that_they_are_name
     assert chooser is not None
     number = chooser.threshold - round(sigmas * float(chooser.scale))
     keys = [f"c{i}" for i in range((20_000 if sigmas == 1 else 60_000) * soak)]
-    answer = _released(PEOPLE, [(key, number) for key in keys])
+    answer = _released(PEOPLE, [(key, number, 0) for key in keys])
     lows, highs = answer["n"].interval(0.95)
     covered = [low <= number <= high for low, high in zip(lows, highs, strict=True)]
     assert len(covered) > 1000
@@ -248,7 +248,7 @@ def test_counts_of_keys_below_the_threshold_keep_their_plain_interval(sigmas: in
     assert chooser is not None
     number = chooser.threshold - round(sigmas * float(chooser.scale))
     keys = [f"c{i}" for i in range((20_000 if sigmas == 1 else 60_000) * soak)]
-    answer = _released(COUNT, [(key, number) for key in keys], [(key, 77) for key in keys])
+    answer = _released(COUNT, [(key, number, 0) for key in keys], [(key, 77) for key in keys])
     lows, highs = answer["n"].interval(0.95)
     covered = np.mean([low <= 77 <= high for low, high in zip(lows, highs, strict=True)])
     slack = 4 * math.sqrt(0.05 * 0.95 / len(lows))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hubbub.engines import DuckDB, InDatabase
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import quote
-from hubbub.sql.compiler.lowering.lower_plan import EngineStatement
+from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
 from hubbub.sql.compiler.rewrites import joint_measures
 from hubbub.sql.quote import QueryPlan, plan_kinds, plan_text

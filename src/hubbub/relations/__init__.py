@@ -25,7 +25,7 @@ from hubbub.relations.person import (
     person_form,
 )
 from hubbub.relations.possible_values import count_values, list_values, under_condition
-from hubbub.relations.printer import print_expression, print_relation
+from hubbub.relations.printer import print_expression, print_relation, print_shared
 from hubbub.relations.text_work import characters_looked_at, characters_made, check_made, works_on_text
 from hubbub.relations.value_facts import build, date_at, shifted
 
@@ -71,6 +71,7 @@ __all__ = [
     "place_of",
     "print_expression",
     "print_relation",
+    "print_shared",
     "read_pattern",
     "readable",
     "renamed",

@@ -54,6 +54,11 @@ def print_relation(node: Relation, dialect: Dialect) -> str:
     return RelationPrinter(dialect).query(node)
 
 
+def print_shared(node: With, dialect: Dialect) -> str:
+    """How the statement of a relation begins: what it shares, and nothing of what reads that."""
+    return RelationPrinter(dialect).shared(node)
+
+
 def print_expression(value: Expr, dialect: Dialect) -> str:
     """An expression by itself."""
     return RelationPrinter(dialect).values.print_value(value)
@@ -177,7 +182,11 @@ class RelationPrinter:
     # ------------------------------------------------------------ shared relations
 
     def _with(self, node: With) -> str:
-        return f"WITH {', '.join(map(self._shared, node.shared))} {self.query(node.body)}"
+        return f"{self.shared(node)} {self.query(node.body)}"
+
+    def shared(self, node: With) -> str:
+        """The relations that are named before a SELECT reads them."""
+        return f"WITH {', '.join(map(self._shared, node.shared))}"
 
     def _shared(self, node: SharedRelation) -> str:
         return f"{node.name} AS{self.dialect.hints[node.materialized]} ({self.query(node.input)})"

@@ -48,7 +48,7 @@ class PlanExplanation(Document):
             "parts": [
                 {
                     "tree": list(plan_stages(plan)),
-                    "bounding": plan.bounding.words(),
+                    "bounding": plan.bound_words,
                     "measures": [
                         {"name": m.name, "l1": moved.l1, "l2_squared": moved.l2_squared, "step": float(m.unit)}
                         for m, moved in zip(plan.measures, plan.moved, strict=True)
@@ -91,7 +91,7 @@ def plan_stages(plan: QuestionPlan) -> tuple[str, ...]:
     lines.append("noise: discrete noise from a secure source is added to each integer")
     lines.append(f"keys: {_key_words(plan)}")
     lines.append("aggregate: integers are added up per key inside the engine")
-    lines.append(f"bound: {plan.bounding.words()}")
+    lines.append(f"bound: {plan.bound_words}")
     lines += [f"clamp: {words}" for measure in plan.measures if (words := _clamp_words(measure))]
     if plan.where is not None:
         lines.append(f"filter: {plan.where.words()}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hubbub.engines import Engine
 from hubbub.mechanisms import JointQuantiles
 from hubbub.schema import Kind, Value
-from hubbub.sql.compiler.lowering.lower_plan import EngineStatement
+from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
 from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, QuantileCurve, QuestionPlan, grid_step
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 
@@ -71,21 +71,27 @@ def run(
 ) -> NoisyResult:
     """Read the integers of a plan and add the noise that was paid for.
 
+    Keys that are not public are chosen by a first statement; the others read the chosen keys alone.
+
     Guarantee: the answer is as private as the events of ``spent`` say, for the dataset's unit and neighbours.
     Because: [DR14] post-processing of the mechanisms' outputs: what the engine returns goes to them and nowhere else;
-    that a unit moves it by at most the plan's sensitivities is ``docs/proofs/sql.md``.
+    that a unit moves it by at most the plan's sensitivities is ``docs/proofs/sql.md``, for any keys that were chosen.
     Not covered: running time.
     """
     left = list(statements)
     keys: tuple[Key, ...] = public_keys(plan.keys)
     people: tuple[int, ...] = ()
+    numbers: list[int] = []
     if plan.selection is not None:
-        chosen = _chosen_keys(plan, engine.rows(left.pop(0).sql, seconds=seconds), spent)
+        rows = engine.rows(left.pop(0).sql, seconds=seconds)
+        chosen = _chosen_keys(plan, [row[:-1] for row in rows], spent)
         keys, people = tuple(chosen), () if plan.selection.weighted else tuple(chosen.values())
-    rows = engine.rows(left.pop(0).sql, seconds=seconds) if plan.measures else []
+        numbers = _numbers_of(plan, rows, chosen)
+    texts = [each.of_keys(numbers) for each in left]
+    rows = engine.rows(texts.pop(0), seconds=seconds) if plan.measures else []
     integers = _measured(plan, keys, _summed_rows(plan, rows))
     noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
-    read = [_read_quantiles(engine, plan, spent, index, keys, each, seconds) for index, each in enumerate(left)]
+    read = [_read_quantiles(engine, plan, spent, index, keys, each, seconds) for index, each in enumerate(texts)]
     quantiles = tuple(read[reading.curve][reading] for reading in plan.quantiles)
     return NoisyResult(keys, noisy, quantiles, people=people)
 
@@ -153,6 +159,12 @@ def _chosen_keys(plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], spent: Noi
     return {key: named[key] for key in sorted(kept, key=_order)}
 
 
+def _numbers_of(plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], chosen: Collection[Key]) -> list[int]:
+    """The numbers by which later statements know the chosen keys; nothing of others goes there."""
+    width = len(plan.keys)
+    return [int(row[-1]) for row in rows if _normal(row[:width], plan.keys) in chosen]
+
+
 def _order(key: Key) -> list[tuple[Any, ...]]:
     """Keys in their own order, what is missing last."""
     return [(value is None, str(type(value)), value) for value in key]
@@ -167,7 +179,7 @@ def _read_quantiles(
     spent: NoiseAllocation,
     index: int,
     keys: tuple[tuple[Value | None, ...], ...],
-    statement: EngineStatement,
+    statement: str,
     seconds: float,
 ) -> dict[AggregateReading, Quantiles | QuantilePairs]:
     """What is read of one curve for the keys of the answer."""
@@ -186,17 +198,17 @@ def _rows_in_cells(
     engine: Engine,
     plan: QuestionPlan,
     keys: tuple[tuple[Value | None, ...], ...],
-    statement: EngineStatement,
+    statement: str,
     seconds: float,
 ) -> tuple[Integers, Integers, Integers]:
     """Cells, how many rows fall into each, and the place of their key in the answer (-1: it has none)."""
     places = {key: i for i, key in enumerate(keys)}
     if not plan.public_keys:  # a key may be missing, which arrays cannot say
-        rows = engine.rows(statement.sql, seconds=seconds)
+        rows = engine.rows(statement, seconds=seconds)
         found = [(*(int(number) for number in row[-2:]), places.get(_normal(row[:-2], plan.keys), -1)) for row in rows]
         cells, counts, at = np.array(found, dtype=np.int64).reshape(-1, 3).T
         return cells, counts, at
-    columns = engine.arrays(statement.sql, seconds=seconds)
+    columns = engine.arrays(statement, seconds=seconds)
     cells, counts = (np.asarray(column).astype(np.int64) for column in columns[-2:])
     if not plan.keys:
         return cells, counts, np.zeros_like(cells)

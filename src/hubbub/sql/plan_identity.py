@@ -113,7 +113,7 @@ def column_identity(column: Column, name: str) -> Json:
 
 def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
     """What a plan measures."""
-    chosen = {} if plan.selection is None else {"chosen": _selection_identity(plan.selection)}
+    chosen = {} if plan.selection is None else {"chosen": _selection_identity(plan.selection, plan)}
     return {
         **chosen,
         "rows": _items_identity(plan.source),
@@ -126,8 +126,9 @@ def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
     }
 
 
-def _selection_identity(selection: KeySelection) -> Json:
-    return {"most": selection.keys, "weighted": selection.weighted}
+def _selection_identity(selection: KeySelection, plan: QuestionPlan) -> Json:
+    read: dict[str, Json] = {"rows": "chosen"} if plan.measures or plan.curves else {}  # bounded after the choice
+    return {"most": selection.keys, "weighted": selection.weighted, **read}
 
 
 def _key_identity(key: GroupKey) -> Json:

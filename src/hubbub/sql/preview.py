@@ -249,10 +249,12 @@ def _capitalized(words: str) -> str:
 
 
 def _bound_words(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
-    words = [plan.bounding.words().capitalize() + "."]
+    words = [_capitalized(plan.bound_words) + "."]
     if spent.chooser is not None and plan.selection is not None:
         words.append(plan.selection.words().capitalize() + ".")
         words.append(_choice_words(plan.selection, spent.chooser))
+        if plan.measures or plan.curves:
+            words.append("Groups are chosen first; what is told is read afterwards, of the chosen ones alone.")
     clamped = [output.about for output in plan.outputs if " in [" in output.about]
     return [*words, *(f"{about}: values beyond are clamped." for about in clamped)]
 

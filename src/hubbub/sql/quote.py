@@ -10,7 +10,8 @@ from hubbub.relations import DIALECTS
 from hubbub.releases import LONGEST, JobFacts
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one, read_question
-from hubbub.sql.compiler.lowering.lower_plan import EngineStatement, write_statements
+from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
+from hubbub.sql.compiler.lowering.lower_plan import write_statements
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
 from hubbub.sql.measurement import size_of

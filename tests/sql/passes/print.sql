@@ -121,7 +121,8 @@ SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE diagnosis LIKE 'flu%'
 SELECT maker, COUNT(DISTINCT patient_id) FILTER (WHERE price > 1) AS n FROM drugs GROUP BY maker
 -- expected:
 -- duckdb:
--- WITH _hb_pairs AS MATERIALIZED (SELECT _hb_u, "k0"
+-- SELECT counted."k0" AS "k0", counted."m0" AS "m0", hash('00000000000000000000000000000000', counted."k0") AS "h"
+--   FROM (WITH _hb_pairs AS MATERIALIZED (SELECT _hb_u, "k0"
 --   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."maker" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."maker" AS VARCHAR) ELSE left(TRY_CAST(s."maker" AS VARCHAR), 4096) END AS "maker"
@@ -144,13 +145,17 @@ SELECT maker, COUNT(DISTINCT patient_id) FILTER (WHERE price > 1) AS n FROM drug
 --   FROM _hb_pairs
 --   GROUP BY _hb_pairs._hb_u) SELECT _hb_pairs."k0" AS "k0", coalesce(sum(CASE WHEN _hb_numbers."n" <= 2 THEN CASE WHEN _hb_numbers."n" <= 1 THEN 8192 ELSE 5792 END ELSE CASE WHEN _hb_numbers."n" <= 3 THEN 4729 ELSE 4096 END END), 0) AS "m0"
 --   FROM _hb_pairs JOIN _hb_numbers ON ((_hb_numbers._hb_u = _hb_pairs._hb_u))
---   GROUP BY _hb_pairs."k0"
--- SELECT pairs."k0" AS "k0", coalesce(sum("m0"), 0) AS "m0"
+--   GROUP BY _hb_pairs."k0") AS counted
+-- WITH _hb_chosen AS (SELECT *
+--   FROM (VALUES (0)) AS listed("h")) SELECT measured."k0" AS "k0", measured."m0" AS "m0"
+--   FROM (SELECT pairs."k0" AS "k0", coalesce(sum("m0"), 0) AS "m0"
 --   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0", max(scope."m0") AS "m0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0", CASE WHEN (t0."price" > 1) THEN 1 ELSE 0 END AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."maker" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."maker" AS VARCHAR) ELSE left(TRY_CAST(s."maker" AS VARCHAR), 4096) END AS "maker", TRY_CAST(s."price" AS DOUBLE) AS "price"
 --   FROM "drugs" AS s) AS t0
---   WHERE (t0._hb_u IS NOT NULL)) AS scope
+--   WHERE (t0._hb_u IS NOT NULL) AND EXISTS (SELECT 1
+--   FROM _hb_chosen
+--   WHERE (hash('00000000000000000000000000000000', t0."maker") = _hb_chosen."h"))) AS scope
 --   GROUP BY scope._hb_u, scope."k0"), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u
 --   FROM _hb_scope
 --   GROUP BY _hb_scope._hb_u HAVING (count(*) > 4)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0"
@@ -159,15 +164,16 @@ SELECT maker, COUNT(DISTINCT patient_id) FILTER (WHERE price > 1) AS n FROM drug
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
 --   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."m0" AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0"), _hb_scope."k0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."k0"), _hb_scope._hb_u, _hb_scope."k0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
 --   WHERE (ranked._hb_r <= 4)) AS pairs
---   GROUP BY pairs."k0"
+--   GROUP BY pairs."k0") AS measured
 -- postgres:
--- WITH _hb_pairs AS MATERIALIZED (SELECT _hb_u, "k0"
+-- SELECT counted."k0" AS "k0", counted."m0" AS "m0", hashtextextended(ROW(counted."k0")::text, 0) AS "h"
+--   FROM (WITH _hb_pairs AS MATERIALIZED (SELECT _hb_u, "k0"
 --   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0"
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."maker" AS text), 4096) AS "maker"
@@ -190,13 +196,17 @@ SELECT maker, COUNT(DISTINCT patient_id) FILTER (WHERE price > 1) AS n FROM drug
 --   FROM _hb_pairs
 --   GROUP BY _hb_pairs._hb_u) SELECT _hb_pairs."k0" AS "k0", coalesce(sum(CASE WHEN _hb_numbers."n" <= 2 THEN CASE WHEN _hb_numbers."n" <= 1 THEN 8192 ELSE 5792 END ELSE CASE WHEN _hb_numbers."n" <= 3 THEN 4729 ELSE 4096 END END), 0) AS "m0"
 --   FROM _hb_pairs JOIN _hb_numbers ON ((_hb_numbers._hb_u = _hb_pairs._hb_u))
---   GROUP BY _hb_pairs."k0"
--- SELECT pairs."k0" AS "k0", coalesce(sum("m0"), 0) AS "m0"
+--   GROUP BY _hb_pairs."k0") AS counted
+-- WITH _hb_chosen AS (SELECT *
+--   FROM (VALUES (0)) AS listed("h")) SELECT measured."k0" AS "k0", measured."m0" AS "m0"
+--   FROM (SELECT pairs."k0" AS "k0", coalesce(sum("m0"), 0) AS "m0"
 --   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0", max(scope."m0") AS "m0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0", CASE WHEN (t0."price" > 1) THEN 1 ELSE 0 END AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."maker" AS text), 4096) AS "maker", (CASE WHEN s."price" = 'NaN' THEN NULL WHEN s."price" > 1e30 THEN 1e30 WHEN s."price" < -1e30 THEN -1e30 ELSE CAST(s."price" AS double precision) END) AS "price"
 --   FROM "drugs" AS s) AS t0
---   WHERE (t0._hb_u IS NOT NULL)) AS scope
+--   WHERE (t0._hb_u IS NOT NULL) AND EXISTS (SELECT 1
+--   FROM _hb_chosen
+--   WHERE (hashtextextended(ROW(t0."maker")::text, 0) = _hb_chosen."h"))) AS scope
 --   GROUP BY scope._hb_u, scope."k0"), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u
 --   FROM _hb_scope
 --   GROUP BY _hb_scope._hb_u HAVING (count(*) > 4)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0"
@@ -205,19 +215,20 @@ SELECT maker, COUNT(DISTINCT patient_id) FILTER (WHERE price > 1) AS n FROM drug
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
 --   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."m0" AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0")::text, 0), _hb_scope."k0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."k0")::text, 0), _hb_scope._hb_u, _hb_scope."k0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
 --   WHERE (ranked._hb_r <= 4)) AS pairs
---   GROUP BY pairs."k0"
+--   GROUP BY pairs."k0") AS measured
 
 -- name: some keys of each person
 SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 -- expected:
 -- duckdb:
--- SELECT pairs."k0" AS "k0", count(*) AS "m0"
+-- SELECT counted."k0" AS "k0", counted."m0" AS "m0", hash('00000000000000000000000000000000', counted."k0") AS "h"
+--   FROM (SELECT pairs."k0" AS "k0", count(*) AS "m0"
 --   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."maker" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."maker" AS VARCHAR) ELSE left(TRY_CAST(s."maker" AS VARCHAR), 4096) END AS "maker"
@@ -237,9 +248,10 @@ SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
 --   WHERE (ranked._hb_r <= 4)) AS pairs
---   GROUP BY pairs."k0"
+--   GROUP BY pairs."k0") AS counted
 -- postgres:
--- SELECT pairs."k0" AS "k0", count(*) AS "m0"
+-- SELECT counted."k0" AS "k0", counted."m0" AS "m0", hashtextextended(ROW(counted."k0")::text, 0) AS "h"
+--   FROM (SELECT pairs."k0" AS "k0", count(*) AS "m0"
 --   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0"
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."maker" AS text), 4096) AS "maker"
@@ -259,7 +271,7 @@ SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
 --   WHERE (ranked._hb_r <= 4)) AS pairs
---   GROUP BY pairs."k0"
+--   GROUP BY pairs."k0") AS counted
 
 -- name: keys and rows in each key
 SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug

@@ -88,13 +88,18 @@ def elephants(postgres: Server) -> Iterator[dict[str, Run]]:
 
 
 def _integers(planned: QueryPlan, dialect: str, run: Run) -> list[Integers]:
-    """What each statement gives, by its keys; keys of zeros alone say the same as no keys."""
+    """What each statement gives, by its keys; keys of zeros alone say the same as no keys, and all keys are chosen."""
     found = []
-    for part in planned.statements(dialect, secret=SECRET):
-        for statement in part:
-            rows = {row[: statement.keys]: row[statement.keys :] for row in run(statement.sql)}
-            told = {_plain(key): tuple(int(value or 0) for value in values) for key, values in rows.items()}
-            assert all(len(values) == statement.integers for values in told.values())
+    for plan, part in zip(planned.plans, planned.statements(dialect, secret=SECRET), strict=True):
+        numbers: list[int] = []
+        for place, statement in enumerate(part):
+            rows = run(statement.of_keys(numbers))
+            assert all(len(row) == statement.keys + statement.integers for row in rows)
+            if plan.selection is not None and place == 0:
+                numbers, rows = [row[-1] for row in rows], [row[:-1] for row in rows]
+            told = {
+                _plain(row[: statement.keys]): tuple(int(value or 0) for value in row[statement.keys :]) for row in rows
+            }
             found.append({key: values for key, values in told.items() if any(values)})
     return found
 

@@ -65,7 +65,7 @@ def _shown_parameters(quote: QueryQuote) -> dict[str, str]:
     parameters = {name: f"{float(value):g}" for name, value in given.items() if value is not None}
     for i, plan in enumerate(quote.planned.plans):
         label = "bounding" if len(quote.planned.plans) == 1 else f"bounding of part {i + 1}"
-        parameters[label] = plan.bounding.words()
+        parameters[label] = plan.bound_words
     for plan, spent in zip(quote.planned.plans, quote.spent, strict=True):
         if spent.chooser is not None and plan.selection is not None:
             parameters["choice of keys"] = plan.selection.words()

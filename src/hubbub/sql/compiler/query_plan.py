@@ -320,6 +320,12 @@ class QuestionPlan:
         return price_groups(len(self.measures), self.joint)
 
     @property
+    def bound_words(self) -> str:
+        """The bound of what is told as people read it."""
+        chosen = self.selection is not None and (self.measures or self.curves)
+        return f"{self.bounding.words()}, of the chosen groups alone" if chosen else self.bounding.words()
+
+    @property
     def public_keys(self) -> bool:
         """Whether the rows of the answer are known beforehand."""
         return self.size is not None

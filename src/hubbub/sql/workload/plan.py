@@ -18,7 +18,8 @@ from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import LONGEST, JobFacts, KeyColumn, Release, ReleasedColumn, formulas
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one
-from hubbub.sql.compiler.lowering.lower_plan import EngineStatement, write_statements
+from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
+from hubbub.sql.compiler.lowering.lower_plan import write_statements
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Aggregated, Field, Question
 from hubbub.sql.measurement import LEVELS

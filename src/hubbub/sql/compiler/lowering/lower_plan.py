@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hubbub.mechanisms.common import KeyWeights
-from hubbub.relations import Dialect, Expr, print_relation
+from hubbub.relations import Dialect, Expr
 from hubbub.relations.nodes import (
     NUMBER,
+    PERSON,
     RANK,
     Aggregate,
     Alias,
@@ -32,20 +33,18 @@ from hubbub.relations.nodes import (
     largest_of,
 )
 from hubbub.schema import Dataset, Kind, Value
+from hubbub.sql.compiler.lowering.engine_statements import (
+    EngineStatement,
+    keep_chosen,
+    number_keys,
+    print_statement,
+    with_chosen,
+)
 from hubbub.sql.compiler.lowering.lower_rows import RowsLowering
 from hubbub.sql.compiler.lowering.lower_selection import weigh_people
 from hubbub.sql.compiler.lowering.lower_sums import KeyedSums, MeasureSums, curve_sums, key_columns
 from hubbub.sql.compiler.query_plan import BoundingShape, GroupKey, KeySelection, QuantileCurve, QuestionPlan, SumKind
 from hubbub.sql.compiler.question import Scan
-
-
-@dataclass(frozen=True, slots=True)
-class EngineStatement:
-    """A text for the engine: its first ``keys`` columns are keys, the others integers."""
-
-    sql: str
-    keys: int
-    integers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,18 @@ def write_statements(
 ) -> tuple[EngineStatement, ...]:
     """The text of each statement of a plan."""
     return tuple(
-        EngineStatement(print_relation(each.relation, dialect), each.keys, each.integers)
+        print_statement(each.relation, dialect, keys=each.keys, integers=each.integers)
         for each in lower_plan(plan, dataset, secret=secret)
     )
 
 
 def lower_plan(plan: QuestionPlan, dataset: Dataset, *, secret: str) -> tuple[LoweredStatement, ...]:
-    """One statement for the choice of keys and one for the measures (if there are any), and one for each curve."""
+    """One statement for the choice of keys and one for the measures (if there are any), and one for each curve.
+
+    Guarantee: what follows the choice reads the chosen keys alone, and a unit moves it by no more than the bound of
+    the plan allows, whichever keys they are.
+    Because: docs/proofs/sql.md (unknown keys): rows of other keys are left out before a unit's rows are bounded.
+    """
     lowering = _Lowering(plan, dataset, secret)
     first = [lowering.selection(plan.selection)] if plan.selection is not None else []
     first += [lowering.measures()] if plan.measures else []
@@ -84,25 +88,29 @@ class _Lowering:
         [first, *others] = plan.source
         self.alone = not others and isinstance(first.rows, Scan)
         self.prepared = self.alone and isinstance(first.rows, Scan) and first.rows.table.prepared
+        # ranks go over all rows of a person: they are of use where these are the rows of the question
+        self.ranked = self.prepared and plan.where is None and plan.selection is None
 
     def measures(self) -> LoweredStatement:
         """The integers of all measures, by key."""
         sums = MeasureSums(self.plan, self.rows).lower(self.groups)
         additive = all(measure.counted is SumKind.SUM for measure in self.plan.measures)
-        return LoweredStatement(self._bounded(sums, additive=additive), len(sums.keys), len(sums.totals))
+        return self._lowered(self._bounded(sums, additive=additive), len(sums.keys), len(sums.totals))
 
     def selection(self, selection: KeySelection) -> LoweredStatement:
-        """People by key, each under at most so many keys, and weighed by how many these are."""
+        """People by key, each under at most so many keys, and weighed by how many these are; and the key's number."""
         sums = KeyedSums(self.groups, (), (NamedValue("m0", count_rows()),), (), ())
-        scope = self._scope(sums)
+        numbered = number_keys(self._people_by_key(sums, selection), self.groups, ("m0",), self.secret)
+        return LoweredStatement(numbered, len(self.groups), 2)
+
+    def _people_by_key(self, sums: KeyedSums, selection: KeySelection) -> Relation:
+        scope = self._scope(sums, every_key=True)
         if scope.person is None:
-            return LoweredStatement(self._summed(scope, sums), len(self.groups), 1)
-        pairs = self._pairs(scope, sums, selection.keys)
+            return self._summed(scope, sums)
+        named = Cap(self._pairs(scope, sums), selection.keys, sums.keys, self.secret)
         if not selection.weighted:
-            counted: Relation = Aggregate(Alias(pairs, "pairs"), self.groups, sums.totals)
-        else:
-            counted = weigh_people(pairs, self.groups, KeyWeights(selection.keys, weighted=True).steps)
-        return LoweredStatement(counted, len(self.groups), 1)
+            return Aggregate(Alias(named, "pairs"), self.groups, sums.totals)
+        return weigh_people(named, self.groups, KeyWeights(selection.keys, weighted=True).steps)
 
     def curve(self, curve: QuantileCurve) -> LoweredStatement:
         """How many rows fall into each cell, by key."""
@@ -110,14 +118,26 @@ class _Lowering:
         counted = Alias(self._bounded(sums, additive=True), "counted")
         keys = (NamedValue(key, counted.column(key)) for key in sums.keys)
         number = NamedValue("m0", as_integer(counted.column("m0")))
-        return LoweredStatement(Project(counted, (*keys, number)), len(sums.keys), 1)
+        return self._lowered(Project(counted, (*keys, number)), len(sums.keys), 1)
+
+    def _lowered(self, read: Relation, keys: int, integers: int) -> LoweredStatement:
+        return LoweredStatement(read if self.plan.selection is None else with_chosen(read), keys, integers)
 
     # ------------------------------------------------------------ the scope: rows with person, keys and integers
 
-    def _scope(self, sums: KeyedSums, stored: tuple[str, ...] = (), *, later: bool = False, most: int = 0) -> Relation:
+    def _scope(
+        self,
+        sums: KeyedSums,
+        stored: tuple[str, ...] = (),
+        *,
+        later: bool = False,
+        most: int = 0,
+        every_key: bool = False,
+    ) -> Relation:
         """The rows; ``later`` leaves long lists of keys to be looked at once per group.
 
-        ``most`` keeps so many rows of each person, by the ranks of a prepared copy.
+        ``most`` keeps so many rows of each person, by the ranks of a prepared copy. Where keys are chosen, rows of
+        others are left out, but for the choice itself (``every_key``).
         """
         plan = self.plan
         used = [plan.where, *(key.value for key in plan.keys), *sums.used]
@@ -128,7 +148,10 @@ class _Lowering:
             if key.domain is not None and not (later and _is_long(key))
         ]
         columns = [*self.keys, *sums.columns, *(NamedValue(name, source.column(name)) for name in stored)]
-        return Project(Filter(source, tuple(lists)), tuple(columns))
+        kept: Relation = Filter(source, tuple(lists))
+        if plan.selection is not None and not every_key:
+            kept = keep_chosen(kept, [key.value for key in self.keys], self.secret)
+        return Project(kept, tuple(columns))
 
     def _people(self, sums: KeyedSums) -> Relation:
         """The person of at least each row of the scope: cheaper to read where only persons are wanted."""
@@ -155,19 +178,20 @@ class _Lowering:
             return ClipTotals(self._scope(sums), sums.keys, norms, bounding.norm == "L2", self.plan.size)
         if shape is BoundingShape.KEYS or (shape is BoundingShape.ROWS and bounding.keys is not None):
             return self._within_keys(sums, each_key=shape is BoundingShape.KEYS)
-        ranked = self.prepared and self.plan.where is None
-        if shape is BoundingShape.ROWS and not additive and not ranked:
-            cap = Cap(self._scope(sums), bounding.rows or 1, sums.content, self.secret)
+        if shape is BoundingShape.ROWS and not additive and not self.ranked:
+            cap = Cap(self._scope(sums), bounding.rows or 1, self._ordered_by(sums.content), self.secret)
             return Aggregate(Alias(cap, "kept"), sums.keys, sums.totals)
         return self._known_groups(self._over_rows(sums))
 
     def _each_person(self, sums: KeyedSums) -> Relation:
         """Each person once per key, under at most so many keys."""
-        pairs = self._pairs(self._scope(sums), sums, self.plan.bounding.keys)
+        pairs, most = self._pairs(self._scope(sums), sums), self.plan.bounding.keys
+        if most is not None:
+            pairs = Cap(pairs, most, self._ordered_by(sums.keys), self.secret)
         return Aggregate(Alias(pairs, "pairs"), sums.keys, sums.totals)
 
-    def _pairs(self, rows: Relation, sums: KeyedSums, most_keys: int | None) -> Relation:
-        """Each person and key once; at most so many keys of a person."""
+    def _pairs(self, rows: Relation, sums: KeyedSums) -> Relation:
+        """Each person and key once."""
         scope = Alias(rows, "scope")
         keys = tuple(scope.column(key) for key in sums.keys)
         named = [NamedValue(name, key) for name, key in zip(sums.keys, keys, strict=True)]
@@ -177,8 +201,7 @@ class _Lowering:
             if each.name not in sums.keys
         ]
         size = self.plan.size if sums.keys == self.groups else None
-        pairs: Relation = PersonAggregate(scope, keys, tuple(named), key_values=size)
-        return pairs if most_keys is None else Cap(pairs, most_keys, sums.keys, self.secret)
+        return PersonAggregate(scope, keys, tuple(named), key_values=size)
 
     def _within_keys(self, sums: KeyedSums, *, each_key: bool) -> Relation:
         """At most so many keys of one person, and so many rows in each of them (KEYS) or in all (ROWS)."""
@@ -187,7 +210,7 @@ class _Lowering:
         cap = Cap(
             self._scope(sums),
             most,
-            sums.content,
+            self._ordered_by(sums.content),
             self.secret,
             keys=self.groups,
             most_keys=bounding.keys,
@@ -201,7 +224,7 @@ class _Lowering:
         if bounding.shape is BoundingShape.ROW:
             return self._summed(self._scope(sums, later=self.alone), sums)
         most = bounding.rows or 1
-        if self.prepared and self.plan.where is None:
+        if self.ranked:
             return self._summed(self._scope(sums, (RANK,), later=self.alone, most=most), sums)
         scope = self._scope(sums, (NUMBER,) if self.prepared else (), later=self.alone)
         return CapDifference(
@@ -210,10 +233,17 @@ class _Lowering:
             sums.totals,
             self._people(sums),
             most,
-            sums.content,
+            self._ordered_by(sums.content),
             self.secret,
             inline=len(self.plan.source) == 1,
         )
+
+    def _ordered_by(self, content: tuple[str, ...]) -> tuple[str, ...]:
+        """What the order of a person's rows hangs on; where keys were chosen, also the person.
+
+        By the keys alone the order would be everybody's: a few keys would miss all rows beyond the caps, others none.
+        """
+        return content if self.plan.selection is None else (PERSON, *content)
 
     def _summed(self, scope: Relation, sums: KeyedSums) -> Relation:
         return Aggregate(Alias(scope, "scope"), sums.keys, sums.totals)
