@@ -122,6 +122,7 @@ class Book:
     def __init__(self, url: str | Path, *, create: bool) -> None:
         self.url = ledger_url(url)
         self.location = self.url.render_as_string(hide_password=True)
+        self.file = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None  # if embedded
         self.driver: Driver = SQLite() if self.file else PostgreSQL()
         if self.file is not None:
             _look_at(self.file, create)
@@ -135,11 +136,6 @@ class Book:
             raise self.driver.meaning(error) or error from error
         self._identity = self._look()
         _BOOKS.add(self)
-
-    @property
-    def file(self) -> Path | None:
-        """The file of an embedded ledger; None on PostgreSQL."""
-        return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
 
     def transaction(self) -> Transaction:
         """An exclusive turn: whoever else wants to write waits."""
