@@ -182,15 +182,29 @@ class Core:
         )
         return entry
 
-    def cover(self, entry: tuple[int, bytes], totals: Mapping[str, Totals]) -> None:
-        """Anchor an entry for each population, before anything about it is shown."""
+    def cover(
+        self, entry: tuple[int, bytes], totals: Mapping[str, Totals], *, recent: Mapping[int, bytes] | None = None
+    ) -> None:
+        """Anchor an entry for each population, before anything about it is shown.
+
+        ``recent`` are heads that were found in the book: somebody else's anchor of one of them need not be looked up.
+        """
+
+        def check(anchor: Anchor) -> None:
+            if recent is None or recent.get(anchor.sequence) != anchor.head:
+                self._check_anchor(anchor)
+
         for name, spent in totals.items():
-            self.anchors.cover(name, *entry, spent, check=self._check_anchor)
+            self.anchors.cover(name, *entry, spent, check=check)
 
     def read_anchors(self, populations: Iterable[str]) -> dict[str, Anchor]:
         """What the second place says of these populations; read before a turn, so that nobody waits for it."""
         anchors = {name: self.anchors.latest(name) for name in populations}
         return {name: anchor for name, anchor in anchors.items() if anchor is not None}
+
+    def others_write(self, populations: Iterable[str]) -> bool:
+        """Whether another process has anchored one of these populations last."""
+        return any(not self.anchors.is_own(anchor) for anchor in self.read_anchors(populations).values())
 
     def check_anchors(
         self, anchors: Mapping[str, Anchor], heads: Iterable[list[Row]], pool: Pool, totals: Mapping[str, Row]

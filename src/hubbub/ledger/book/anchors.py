@@ -95,7 +95,7 @@ class Anchors:
 
     def _write(self, name: str, handle: int, new: Anchor, check: Check | None) -> None:
         old = self._newest(name, handle)
-        if check is not None and old is not None and not self._is_own(old):
+        if check is not None and old is not None and not self.is_own(old):
             check(old)
         anchor = _merge_anchors(old, new)
         if anchor is not old:
@@ -113,7 +113,8 @@ class Anchors:
             except OSError as error:
                 raise no_place() from error
 
-    def _is_own(self, anchor: Anchor) -> bool:
+    def is_own(self, anchor: Anchor) -> bool:
+        """Whether nobody has written another since this process wrote it."""
         return anchor is self._written.get(anchor.name, (b"", None))[1]
 
     def read(self) -> dict[str, Anchor]:

@@ -21,6 +21,8 @@ from hubbub.terms import HubbubError, LedgerDamaged, LedgerUnavailable
 Row = tuple[Any, ...]
 WAIT = 120  # seconds for a lock; then the ledger says that it is busy
 _TAKE_LOCK = f"SELECT pg_advisory_xact_lock({0x48756262})"  # "Hubb": PostgreSQL's writers take turns by it
+_EXCLUSIVE = ["BEGIN", _TAKE_LOCK]
+_SNAPSHOT = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"]
 
 
 class Driver(ABC):
@@ -166,8 +168,8 @@ class PostgreSQL(Driver):
     """A shared database; writers take turns by an advisory lock that ends with their transaction.
 
     A batch is one message and one round trip: EXECUTE of statements that the connection has prepared, with the values
-    written into the text by the driver. BEGIN and the lock travel with the first batch, before anything is looked at,
-    and COMMIT with the last, so that others wait for two round trips and one forced write.
+    written into the text by the driver. BEGIN (and a writer's lock) travels with the first batch, before anything is
+    looked at, and COMMIT with the last, so that others wait for two round trips and one forced write.
     """
 
     placeholder = "%%(%s)s"
@@ -181,6 +183,7 @@ class PostgreSQL(Driver):
         self.dialect = psycopg.dialect()  # type: ignore[no-untyped-call]
         self._cursor, self._idle = ClientCursor, TransactionStatus.IDLE
         self._forms: dict[str, _Form] = {}
+        self._openings: weakref.WeakKeyDictionary[Any, list[str]] = weakref.WeakKeyDictionary()
         self._prepared: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
 
     def prepare(self, connection: Any) -> None:
@@ -197,8 +200,7 @@ class PostgreSQL(Driver):
 
     def begin(self, connection: Any, *, exclusive: bool) -> None:
         connection.autocommit = True  # transactions are begun and ended here, by hand
-        if not exclusive:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._openings[connection] = _EXCLUSIVE if exclusive else _SNAPSHOT
 
     def lock(self, connection: Connection) -> None:
         connection.exec_driver_sql(_TAKE_LOCK)
@@ -221,7 +223,8 @@ class PostgreSQL(Driver):
         self._send(connection, self._start(connection), batch, end=["COMMIT"])
 
     def _start(self, connection: Any) -> list[str]:
-        return ["BEGIN", _TAKE_LOCK] if connection.info.transaction_status == self._idle else []
+        """What begins a turn, unless it has begun."""
+        return self._openings[connection] if connection.info.transaction_status == self._idle else []
 
     def _send(self, connection: Any, start: list[str], batch: list[tuple[str, Any]], end: Sequence[str] = ()) -> Any:
         """Run all statements in one message."""
@@ -245,16 +248,19 @@ class PostgreSQL(Driver):
         """The database itself keeps out text that is none."""
 
     def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
+        for statement_before in self._start(connection):
+            connection.execute(statement_before)
         with connection.cursor(name="hubbub") as cursor:
             cursor.itersize = 5000
             cursor.execute(statement, parameters)
             yield from cursor
 
     def commit(self, connection: Any) -> None:
-        connection.execute("COMMIT")
+        if connection.info.transaction_status != self._idle:
+            connection.execute("COMMIT")
 
     def rollback(self, connection: Any) -> None:
-        if not connection.closed:
+        if not connection.closed and connection.info.transaction_status != self._idle:
             connection.execute("ROLLBACK")
 
     def meaning(self, error: BaseException | None) -> HubbubError | None:
