@@ -57,7 +57,9 @@ class Transaction:
     def read(self, *batch: Batch) -> list[list[Row]]:
         """The rows of each statement, in order."""
         text = self._driver.text
-        return self._driver.read(self._connection, [(text(s), p) for s, p in batch])
+        rows = self._driver.read(self._connection, [(text(s), p) for s, p in batch])
+        self._force_what_is_seen()
+        return rows
 
     def write(self, *batch: Batch) -> None:
         """Run each statement; nothing of it stays if the transaction does not end well."""
@@ -72,6 +74,8 @@ class Transaction:
 
     def stream(self, statement: ClauseElement, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
         """Rows one after the other, without holding them all; the stream ends with the turn."""
+        self._driver.open_stream(self._connection)
+        self._force_what_is_seen()
         rows = self._driver.stream(self._connection, self._driver.text(statement), dict(parameters or {}))
         self._streams.append(rows)
         return rows
@@ -80,6 +84,12 @@ class Transaction:
         """From here on, read also what no ledger ever wrote, to say so."""
         self._reads_anything = True
         self._driver.read_anything(self._connection)
+
+    def _force_what_is_seen(self) -> None:
+        """Nothing leaves that a crash could undo: an answer that was shown and lost would be drawn anew."""
+        if self._driver.saw_unforced(self._connection):
+            with self._book.transaction():
+                pass  # a turn ends when everything before it is on the disk
 
     def sound(self) -> bool:
         """Whether the database finds itself whole."""
