@@ -223,7 +223,7 @@ class Core:
                 raise behind_anchor(f"{name!r} had spent more when it was anchored than its total says now")
 
     def _check_anchor(self, anchor: Anchor) -> None:
-        with self.book.snapshot() as view:
+        with self.book.snapshot(shown=False) as view:
             (rows,) = view.read((statements.HASH, {"sequence": anchor.sequence}))
         self._check_head(anchor, rows)
 

@@ -35,10 +35,11 @@ class Transaction:
     An exclusive turn keeps other writers out. Errors of the driver leave in our words: its own name files and hosts.
     """
 
-    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive", "_reads_anything", "_streams")
+    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive", "_reads_anything", "_shown", "_streams")
 
-    def __init__(self, book: Book, *, exclusive: bool) -> None:
+    def __init__(self, book: Book, *, exclusive: bool, shown: bool = True) -> None:
         self._book, self._driver, self._exclusive, self._done = book, book.driver, exclusive, False
+        self._shown = shown
         self._streams: list[Generator[Row]] = []
         self._reads_anything = False
 
@@ -87,7 +88,7 @@ class Transaction:
 
     def _force_what_is_seen(self) -> None:
         """Nothing leaves that a crash could undo: an answer that was shown and lost would be drawn anew."""
-        if self._driver.saw_unforced(self._connection):
+        if self._driver.saw_unforced(self._connection) and self._shown:
             with self._book.transaction():
                 pass  # a turn ends when everything before it is on the disk
 
@@ -163,9 +164,9 @@ class Book:
             return 0, 0
         return status.st_dev, status.st_ino
 
-    def snapshot(self) -> Transaction:
-        """A consistent view for long reads, in nobody's way."""
-        return Transaction(self, exclusive=False)
+    def snapshot(self, *, shown: bool = True) -> Transaction:
+        """A consistent view for long reads, in nobody's way; ``shown`` unless nothing of it leaves the ledger."""
+        return Transaction(self, exclusive=False, shown=shown)
 
     def borrow(self) -> Any:
         """A connection of this process that is free, or a new one."""
