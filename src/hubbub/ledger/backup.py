@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hubbub.accounting import UNKNOWN, Amount
+from hubbub.accounting import UNKNOWN, Amount, Currency, Limit
 from hubbub.durable import canonical_json
 from hubbub.ledger.book import statements
 from hubbub.ledger.book.anchors import OWNERS, Anchor, Anchors
@@ -321,8 +321,25 @@ def _spent_since_backup(
         for who in policy.populations.values():
             for account in policy.population_accounts(who):
                 if account.limit is not None:
-                    spent[account.key] = account.limit.left(totals[account.key])
+                    known = spent.get(account.key, Amount())
+                    spent[account.key] = _all_that_may_be_spent(account.limit, totals[account.key], known)
     return spent, unknown
+
+
+def _all_that_may_be_spent(limit: Limit, total: Amount, known: Amount) -> Amount:
+    """What to count beside a backup's total where nobody knows what was spent since: at least what is known.
+
+    Of a budget that is counted both ways, one account may have gone far beyond its limit while the other held. So its
+    concentrated account is closed, for later grants too, and its basic account is used up, not closed.
+
+    Guarantee: with what a later grant adds to the basic account, all steps are within the budget with the grant.
+    Because: whatever was let through before the restore is (epsilon, delta)-DP as a whole (docs/proofs/either-way.md),
+    and steps that fit what the grant adds to the basic account add up to no more than it [RRUV16, Thm. 3.6].
+    """
+    whole = limit.whole
+    if limit.currency is Currency.EITHER:
+        whole = whole._replace(loss=UNKNOWN)
+    return Amount(*map(max, zip(whole - total, known, strict=True)))
 
 
 def _after_restore(target: str | Path, state: str | Path | None, entry: Entry) -> None:

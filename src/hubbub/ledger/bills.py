@@ -5,7 +5,7 @@ Requests that differ in their fingerprint only share one bill, so that pricing i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Select
@@ -42,6 +42,7 @@ class Bill:
     event: tuple[str, str]  # digest and JSON text
     terms: str
     fields: dict[str, Any]  # what every charge under this bill says
+    allowed: set[bool] = field(default_factory=set)  # for which ``Request.chosen`` no rule refuses it; see ``rules``
 
 
 def bill_for(core: Core, request: Request) -> Bill:

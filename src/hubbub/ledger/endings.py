@@ -8,7 +8,7 @@ from __future__ import annotations
 from hubbub.durable import canonical_json
 from hubbub.ledger.book import statements
 from hubbub.ledger.book.chain import answer_body, sha256_hex
-from hubbub.ledger.book.database import Transaction
+from hubbub.ledger.book.database import Batch, Transaction
 from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.open_ledger import Core, LedgerTurn
 from hubbub.ledger.policy import failures_key
@@ -45,9 +45,13 @@ def _failure_body(core: Core, reservation: Reservation, reason: str) -> str:
 
 def _settle_charge(core: Core, held: Reservation, body: str, record: str | None) -> tuple[Row, bool]:
     """End a charge, unless it has ended: (how it ended, whether that was now); anchored either way."""
+    totals = held.totals or {}
+    heads: list[Batch] = [(statements.RECENT, {})] if core.others_write(totals) else []
     with core.book.transaction() as transaction:
-        head, charge = transaction.read(
-            (statements.HEAD_AND_ENDING, {"charge": held.sequence}), (statements.HASH, {"sequence": held.sequence})
+        head, charge, *recent = transaction.read(
+            (statements.HEAD_AND_ENDING, {"charge": held.sequence}),
+            (statements.HASH, {"sequence": held.sequence}),
+            *heads,
         )
         turn = core.begin(transaction, [row[:4] for row in head])
         if not charge or charge[0][0] != held.head:
@@ -61,7 +65,7 @@ def _settle_charge(core: Core, held: Reservation, body: str, record: str | None)
             turn.finish()
     ending: Row = head[0][5:] if settled else (record, entry.sequence, entry.at, entry.hash)
     core.seen = max(core.seen, ending[1])
-    core.cover((ending[1], ending[3]), held.totals or {})
+    core.cover((ending[1], ending[3]), totals, recent=dict(*recent))
     return ending, not settled
 
 

@@ -92,7 +92,6 @@ class Core:
         self.book = Book(url, create=create)
         self.place = SecondPlace(state)
         self.seen = 0
-        self._trusted: dict[str, Anchor] = {}  # anchors that were found in this book
         self.known_events: set[str] = set()  # committed already: need not be sent again
         self._key: SigningKey | None = None
         self._signed = float("-inf")
@@ -187,23 +186,40 @@ class Core:
         )
         return entry
 
-    def cover(self, entry: tuple[int, bytes], totals: Mapping[str, Totals]) -> None:
-        """Anchor an entry for each population, before anything about it is shown."""
-        for name, spent in totals.items():
-            self.anchors.cover(name, *entry, spent, check=self._check_anchor)
-
-    def check_anchored(
-        self, transaction: Transaction, populations: Iterable[str], pool: Pool, totals: Mapping[str, Row]
+    def cover(
+        self, entry: tuple[int, bytes], totals: Mapping[str, Totals], *, recent: Mapping[int, bytes] | None = None
     ) -> None:
-        """Refuse to go on if the second place knows better: of another history, or of more that was spent."""
-        for name in populations:
-            anchor = self.anchors.latest(name)
-            if anchor is None:
-                continue
-            if anchor is not self._trusted.get(name):
-                (rows,) = transaction.read((statements.HASH, {"sequence": anchor.sequence}))
-                self._check_head(anchor, rows)
-                self._trusted[name] = anchor
+        """Anchor an entry for each population, before anything about it is shown.
+
+        ``recent`` are heads that were found in the book: somebody else's anchor of one of them need not be looked up.
+        """
+
+        def check(anchor: Anchor) -> None:
+            if recent is None or recent.get(anchor.sequence) != anchor.head:
+                self._check_anchor(anchor)
+
+        for name, spent in totals.items():
+            self.anchors.cover(name, *entry, spent, check=check)
+
+    def read_anchors(self, populations: Iterable[str]) -> dict[str, Anchor]:
+        """What the second place says of these populations; read before a turn, so that nobody waits for it."""
+        anchors = {name: self.anchors.latest(name) for name in populations}
+        return {name: anchor for name, anchor in anchors.items() if anchor is not None}
+
+    def others_write(self, populations: Iterable[str]) -> bool:
+        """Whether another process has anchored one of these populations last."""
+        return any(not self.anchors.is_own(anchor) for anchor in self.read_anchors(populations).values())
+
+    def check_anchors(
+        self, anchors: Mapping[str, Anchor], heads: Iterable[list[Row]], pool: Pool, totals: Mapping[str, Row]
+    ) -> None:
+        """Refuse to go on if the second place knows better: of another history, or of more that was spent.
+
+        ``heads`` are what the book has at the place of each anchor. Somebody may write a newer anchor before the turn
+        ends: ``cover`` looks again before anything is shown.
+        """
+        for (name, anchor), rows in zip(anchors.items(), heads, strict=True):
+            self._check_head(anchor, rows)
             known = dict(zip(Pool, anchor.totals, strict=True))[pool]
             row = totals.get(account_key(name, pool))
             total = Amount() if row is None else total_of(row)
@@ -211,7 +227,7 @@ class Core:
                 raise behind_anchor(f"{name!r} had spent more when it was anchored than its total says now")
 
     def _check_anchor(self, anchor: Anchor) -> None:
-        with self.book.snapshot() as view:
+        with self.book.snapshot(shown=False) as view:
             (rows,) = view.read((statements.HASH, {"sequence": anchor.sequence}))
         self._check_head(anchor, rows)
 

@@ -87,13 +87,18 @@ def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | St
     """The reservation, or None if owners changed the policy since the bill was made."""
     mark = bytes.fromhex(request.fingerprint)
     here = {"fingerprint": mark, "project": request.project}
+    anchors = core.read_anchors(bill.populations)
     with core.book.transaction() as transaction:
-        head, totals = transaction.read((statements.HEAD_AND_NEWEST, here), (bill.look, bill.keys))
+        head, totals, *heads = transaction.read(
+            (statements.HEAD_AND_NEWEST, here),
+            (bill.look, bill.keys),
+            *((statements.HASH, {"sequence": anchor.sequence}) for anchor in anchors.values()),
+        )
         turn = core.begin(transaction, [row[:4] for row in head])
         if turn.policy != bill.policy.sequence:
             return None
         spent = {row[0]: row for row in totals}
-        core.check_anchored(transaction, bill.populations, request.pool, spent)
+        core.check_anchors(anchors, heads, request.pool, spent)
         earlier = _NOTHING
         if head[0][4] is not None or bill.anywhere:
             earlier = _look_back(transaction, bill, request, here)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
-from hubbub.ledger.bills import Bill, cost_for, within_each
+from hubbub.ledger.bills import Bill, within_each
 from hubbub.ledger.book.drivers import Row
 from hubbub.ledger.open_ledger import total_of
 from hubbub.ledger.policy import Policy, Population, SpendingLimit
@@ -21,12 +21,18 @@ from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NeedsO
 
 
 def check_rules(bill: Bill, request: Request) -> None:
-    """The owners' rules for what is charged; an answer that is stored already is free of them."""
+    """The owners' rules for what is charged; an answer that is stored already is free of them.
+
+    They say the same of every request under one bill, as long as somebody chose the price of either or of neither.
+    """
+    if request.chosen in bill.allowed:
+        return
     for name in bill.populations:
-        _check_rules_of(bill.policy, bill.policy.populations[name], request)
+        _check_rules_of(bill.policy, bill.policy.populations[name], request, bill.costs[name])
+    bill.allowed.add(request.chosen)
 
 
-def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
+def _check_rules_of(policy: Policy, who: Population, request: Request, cost: Amount) -> None:
     if who.unit and any(s.unit.path != who.unit for s in request.event.steps()):
         shared = "" if who.name in policy.named(request) else ", and its people may be among those asked about"
         raise BudgetConflict(
@@ -41,7 +47,7 @@ def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
             why="Its owner lets only those spend who were granted a share.",
             fix=f"Ask for one: `hubbub budget request {who.name} --project {request.project}`.",
         )
-    _check_least(who, request, cost_for(who, request))
+    _check_least(who, request, cost)
     if not within_each(who, request):
         assert who.each is not None
         raise BudgetExceeded(

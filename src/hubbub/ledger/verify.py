@@ -348,7 +348,7 @@ def compare_anchors(replay: Replay, anchors: Mapping[str, Anchor], hashes: Mappi
 def _compare_spent(replay: Replay, anchor: Anchor) -> None:
     for pool, spent in zip(Pool, anchor.totals, strict=True):
         total = replay.totals.get(f"{anchor.name}///{pool}", _Total()).spent
-        if total.loss < spent.loss or total.delta < spent.delta:
+        if any(now < then for now, then in zip(total, spent, strict=True)):
             replay.problem(f"{anchor.name!r} had spent more on {pool} when it was anchored than the book says now")
 
 

@@ -87,16 +87,22 @@ class Anchors:
         with self._lock:
             try:
                 handle = self._handle(name)
+                checked = self._check(self._newest(name, handle), check)  # others need not wait for this
                 with locked(handle):
-                    self._write(name, handle, Anchor(name, sequence, head, totals, 1), check)
-                    self._maybe_force(name, handle, force)
+                    self._write(name, handle, Anchor(name, sequence, head, totals, 1), check, checked)
+                self._maybe_force(name, handle, force)
             except OSError as error:
                 raise no_place() from error
 
-    def _write(self, name: str, handle: int, new: Anchor, check: Check | None) -> None:
+    def _check(self, anchor: Anchor | None, check: Check | None) -> Anchor | None:
+        if check is not None and anchor is not None and not self.is_own(anchor):
+            check(anchor)
+        return anchor
+
+    def _write(self, name: str, handle: int, new: Anchor, check: Check | None, checked: Anchor | None) -> None:
         old = self._newest(name, handle)
-        if check is not None and old is not None and not self._is_own(old):
-            check(old)
+        if old != checked:
+            self._check(old, check)
         anchor = _merge_anchors(old, new)
         if anchor is not old:
             slot = anchor.pack()
@@ -113,7 +119,8 @@ class Anchors:
             except OSError as error:
                 raise no_place() from error
 
-    def _is_own(self, anchor: Anchor) -> bool:
+    def is_own(self, anchor: Anchor) -> bool:
+        """Whether nobody has written another since this process wrote it."""
         return anchor is self._written.get(anchor.name, (b"", None))[1]
 
     def read(self) -> dict[str, Anchor]:

@@ -35,10 +35,11 @@ class Transaction:
     An exclusive turn keeps other writers out. Errors of the driver leave in our words: its own name files and hosts.
     """
 
-    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive", "_reads_anything", "_streams")
+    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive", "_reads_anything", "_shown", "_streams")
 
-    def __init__(self, book: Book, *, exclusive: bool) -> None:
+    def __init__(self, book: Book, *, exclusive: bool, shown: bool = True) -> None:
         self._book, self._driver, self._exclusive, self._done = book, book.driver, exclusive, False
+        self._shown = shown
         self._streams: list[Generator[Row]] = []
         self._reads_anything = False
 
@@ -57,7 +58,9 @@ class Transaction:
     def read(self, *batch: Batch) -> list[list[Row]]:
         """The rows of each statement, in order."""
         text = self._driver.text
-        return self._driver.read(self._connection, [(text(s), p) for s, p in batch])
+        rows = self._driver.read(self._connection, [(text(s), p) for s, p in batch])
+        self._force_what_is_seen()
+        return rows
 
     def write(self, *batch: Batch) -> None:
         """Run each statement; nothing of it stays if the transaction does not end well."""
@@ -72,6 +75,8 @@ class Transaction:
 
     def stream(self, statement: ClauseElement, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
         """Rows one after the other, without holding them all; the stream ends with the turn."""
+        self._driver.open_stream(self._connection)
+        self._force_what_is_seen()
         rows = self._driver.stream(self._connection, self._driver.text(statement), dict(parameters or {}))
         self._streams.append(rows)
         return rows
@@ -80,6 +85,12 @@ class Transaction:
         """From here on, read also what no ledger ever wrote, to say so."""
         self._reads_anything = True
         self._driver.read_anything(self._connection)
+
+    def _force_what_is_seen(self) -> None:
+        """Nothing leaves that a crash could undo: an answer that was shown and lost would be drawn anew."""
+        if self._driver.saw_unforced(self._connection) and self._shown:
+            with self._book.transaction():
+                pass  # a turn ends when everything before it is on the disk
 
     def sound(self) -> bool:
         """Whether the database finds itself whole."""
@@ -122,6 +133,7 @@ class Book:
     def __init__(self, url: str | Path, *, create: bool) -> None:
         self.url = ledger_url(url)
         self.location = self.url.render_as_string(hide_password=True)
+        self.file = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None  # if embedded
         self.driver: Driver = SQLite() if self.file else PostgreSQL()
         if self.file is not None:
             _look_at(self.file, create)
@@ -135,11 +147,6 @@ class Book:
             raise self.driver.meaning(error) or error from error
         self._identity = self._look()
         _BOOKS.add(self)
-
-    @property
-    def file(self) -> Path | None:
-        """The file of an embedded ledger; None on PostgreSQL."""
-        return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
 
     def transaction(self) -> Transaction:
         """An exclusive turn: whoever else wants to write waits."""
@@ -157,9 +164,9 @@ class Book:
             return 0, 0
         return status.st_dev, status.st_ino
 
-    def snapshot(self) -> Transaction:
-        """A consistent view for long reads, in nobody's way."""
-        return Transaction(self, exclusive=False)
+    def snapshot(self, *, shown: bool = True) -> Transaction:
+        """A consistent view for long reads, in nobody's way; ``shown`` unless nothing of it leaves the ledger."""
+        return Transaction(self, exclusive=False, shown=shown)
 
     def borrow(self) -> Any:
         """A connection of this process that is free, or a new one."""

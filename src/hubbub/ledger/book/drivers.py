@@ -21,6 +21,13 @@ from hubbub.terms import HubbubError, LedgerDamaged, LedgerUnavailable
 Row = tuple[Any, ...]
 WAIT = 120  # seconds for a lock; then the ledger says that it is busy
 _TAKE_LOCK = f"SELECT pg_advisory_xact_lock({0x48756262})"  # "Hubb": PostgreSQL's writers take turns by it
+_EXCLUSIVE = ["BEGIN", "SET LOCAL synchronous_commit = off", _TAKE_LOCK]
+_SNAPSHOT = [  # and whether all that it sees is on the disk
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SELECT pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn()"
+    " AND current_setting('synchronous_standby_names') = ''",
+]
+_FORCE = ["BEGIN", "SELECT pg_logical_emit_message(true, 'hubbub', '')", "COMMIT"]
 
 
 class Driver(ABC):
@@ -59,6 +66,10 @@ class Driver(ABC):
     def read(self, connection: Any, batch: list[tuple[str, Any]]) -> list[list[Row]]:
         """The rows of each statement."""
 
+    def saw_unforced(self, connection: Any) -> bool:
+        """Whether a snapshot that was just begun sees what a crash could still undo; said once."""
+        return False
+
     @abstractmethod
     def write(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
         """Run each statement."""
@@ -67,6 +78,9 @@ class Driver(ABC):
         """Write and commit."""
         self.write(connection, batch)
         self.commit(connection)
+
+    def open_stream(self, connection: Any) -> None:  # noqa: B027
+        """Begin the turn now, if it has not yet: rows of a stream come without their batch."""
 
     @abstractmethod
     def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
@@ -166,8 +180,18 @@ class PostgreSQL(Driver):
     """A shared database; writers take turns by an advisory lock that ends with their transaction.
 
     A batch is one message and one round trip: EXECUTE of statements that the connection has prepared, with the values
-    written into the text by the driver. BEGIN and the lock travel with the first batch, before anything is looked at,
-    and COMMIT with the last, so that others wait for two round trips and one forced write.
+    written into the text by the driver. BEGIN (and a writer's lock) travels with the first batch, before anything is
+    looked at, and COMMIT with the last.
+
+    Others need not wait for the disk: a turn commits in memory, which lets the next writer in, and in the same message
+    a second, empty transaction is committed durably, so that many writers share one forced write.
+
+    Guarantee: when a turn has ended, or something read in a snapshot is given out, all of it is on the disk, whoever
+    wrote it.
+    Because: PostgreSQL's log is one sequence, and a commit with ``synchronous_commit = on`` returns after the log up to
+    its own record is forced; the empty transaction's record comes after that of everything the turn wrote or saw. A
+    snapshot compares the end of the log, read after it was taken, with what is forced, and has the rest forced first.
+    Not covered: a server that runs with ``fsync = off``.
     """
 
     placeholder = "%%(%s)s"
@@ -181,6 +205,8 @@ class PostgreSQL(Driver):
         self.dialect = psycopg.dialect()  # type: ignore[no-untyped-call]
         self._cursor, self._idle = ClientCursor, TransactionStatus.IDLE
         self._forms: dict[str, _Form] = {}
+        self._unforced: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._openings: weakref.WeakKeyDictionary[Any, list[str]] = weakref.WeakKeyDictionary()
         self._prepared: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
 
     def prepare(self, connection: Any) -> None:
@@ -197,8 +223,7 @@ class PostgreSQL(Driver):
 
     def begin(self, connection: Any, *, exclusive: bool) -> None:
         connection.autocommit = True  # transactions are begun and ended here, by hand
-        if not exclusive:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._openings[connection] = _EXCLUSIVE if exclusive else _SNAPSHOT
 
     def lock(self, connection: Connection) -> None:
         connection.exec_driver_sql(_TAKE_LOCK)
@@ -207,7 +232,10 @@ class PostgreSQL(Driver):
     def read(self, connection: Any, batch: list[tuple[str, Any]]) -> list[list[Row]]:
         start = self._start(connection)
         cursor = self._send(connection, start, batch)
-        for _ in start:
+        for _ in start[1:]:
+            cursor.nextset()
+        if start:
+            self._note_start(connection, cursor)
             cursor.nextset()
         results = [cursor.fetchall()]
         while cursor.nextset():
@@ -218,10 +246,21 @@ class PostgreSQL(Driver):
         self._send(connection, self._start(connection), batch)
 
     def finish(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
-        self._send(connection, self._start(connection), batch, end=["COMMIT"])
+        self._send(connection, self._start(connection), batch, end=["COMMIT", *_FORCE])
+
+    def saw_unforced(self, connection: Any) -> bool:
+        unforced = connection in self._unforced
+        self._unforced.discard(connection)
+        return unforced
+
+    def _note_start(self, connection: Any, cursor: Any) -> None:
+        """Remember what a turn's opening said: a snapshot's last statement tells whether all is on the disk."""
+        if cursor.fetchone()[0] is False:
+            self._unforced.add(connection)
 
     def _start(self, connection: Any) -> list[str]:
-        return ["BEGIN", _TAKE_LOCK] if connection.info.transaction_status == self._idle else []
+        """What begins a turn, unless it has begun."""
+        return self._openings[connection] if connection.info.transaction_status == self._idle else []
 
     def _send(self, connection: Any, start: list[str], batch: list[tuple[str, Any]], end: Sequence[str] = ()) -> Any:
         """Run all statements in one message."""
@@ -244,6 +283,12 @@ class PostgreSQL(Driver):
     def read_anything(self, connection: Any) -> None:
         """The database itself keeps out text that is none."""
 
+    def open_stream(self, connection: Any) -> None:
+        for opening in (start := self._start(connection)):
+            cursor = connection.execute(opening)
+        if start:
+            self._note_start(connection, cursor)
+
     def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
         with connection.cursor(name="hubbub") as cursor:
             cursor.itersize = 5000
@@ -251,10 +296,13 @@ class PostgreSQL(Driver):
             yield from cursor
 
     def commit(self, connection: Any) -> None:
-        connection.execute("COMMIT")
+        begun = connection.info.transaction_status != self._idle
+        end = ["COMMIT"] * begun + (_FORCE if self._openings[connection] is _EXCLUSIVE else [])
+        if end:
+            connection.execute(";".join(end))
 
     def rollback(self, connection: Any) -> None:
-        if not connection.closed:
+        if not connection.closed and connection.info.transaction_status != self._idle:
             connection.execute("ROLLBACK")
 
     def meaning(self, error: BaseException | None) -> HubbubError | None:

@@ -28,6 +28,7 @@ TOTAL = ("loss", "delta", "epsilon", "tail")  # the numbers of a total
 _SETTLER = ENTRIES.alias("settler")
 
 LAST = select(_E.sequence, _E.at, _E.policy, _E.hash).order_by(_E.sequence.desc()).limit(1)
+RECENT = select(_E.sequence, _E.hash).order_by(_E.sequence.desc()).limit(32)
 ENTRY = select(ENTRIES).where(_E.sequence == bindparam("sequence"))
 HASH = select(_E.hash).where(_E.sequence == bindparam("sequence"))
 BEFORE = select(ENTRIES).where(_E.sequence <= bindparam("sequence")).order_by(_E.sequence.desc()).limit(2)
