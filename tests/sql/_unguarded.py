@@ -49,6 +49,8 @@ def faults(sql: str) -> list[str]:
         elif name in HELD:
             if not any(node.find_all(HELD[name])):
                 wrong.append(node.sql(dialect="duckdb"))
+        elif isinstance(node, exp.Values) and _is_public(node):
+            continue  # numbers of chosen keys, written out
         elif name not in TOTAL and name not in SHAPE:
             wrong.append(name)
     return wrong

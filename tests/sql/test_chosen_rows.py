@@ -108,6 +108,19 @@ def test_rows_beyond_the_bound_are_not_those_of_the_same_keys_for_everybody() ->
     assert min(first, second) >= 10 * CAP  # a fair coin of each person falls below with a chance of 1 in 10^7
 
 
+@pytest.mark.parametrize("text", [TEXTS[2], TEXTS[3]])
+def test_keys_beyond_the_bound_are_not_the_same_for_everybody(text: str) -> None:
+    """By one order for everybody, five of six keys would have everybody and the sixth nobody."""
+    rows: list[Row] = [(person, city, 9.0) for person in range(200) for city in "abcdef"]
+    rows += [(1000 + i, city, 9.0) for i, city in enumerate("abcdef")]
+    engine = engine_over({"t": (TYPES, rows)})
+    [read] = read_exactly(engine, plan_text(text, dataset(), gaussian=True), names(set("abcdef")))
+    engine.close()
+    people = read.measures[-1].values()
+    assert sum(people) == 200 * 5 + 6
+    assert min(people) > 100  # each keeps 5 of 6 keys: 167 are expected, and below 130 a chance of 1 in 10^8
+
+
 # ---------------------------------------------------------------- one person moves no more than the bound
 
 

@@ -254,7 +254,7 @@ def _bound_words(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
         words.append(plan.selection.words().capitalize() + ".")
         words.append(_choice_words(plan.selection, spent.chooser))
         if plan.measures or plan.curves:
-            words.append("Groups are chosen first; what is told is read afterwards, of the chosen ones alone.")
+            words.append("A first statement chooses groups; what is told is read afterwards, of the chosen ones alone.")
     clamped = [output.about for output in plan.outputs if " in [" in output.about]
     return [*words, *(f"{about}: values beyond are clamped." for about in clamped)]
 

@@ -73,7 +73,8 @@ def _heavy_people(cap: Cap, rows: SharedRelation, within: Sequence[str]) -> Rela
 
 
 def _first_keys(source: Relation, cap: Cap) -> Relation:
-    content = tuple(source.column(name) for name in cap.keys)
+    names = (PERSON, *cap.keys) if PERSON in cap.content else cap.keys  # an order of each person's own, as of rows
+    content = tuple(source.column(name) for name in names)
     assert cap.most_keys is not None
     numbered = Alias(Rank(source, content, cap.secret, name=KEY_PLACE, dense=True), "numbered")
     return Filter(numbered, (compare_number("le", numbered.column(KEY_PLACE), cap.most_keys),))
