@@ -14,7 +14,7 @@ from hubbub.ledger import Ledger, Pool, Request, Stored, fingerprint, restore
 from hubbub.ledger.book import statements
 from hubbub.ledger.open_ledger import total_of
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.terms import Budget, BudgetExceeded, Event, PureStep
+from hubbub.terms import ApproximateStep, Budget, BudgetExceeded, Event, PureStep
 from tests.ledger._asking import WHO
 
 BUDGET, LIFETIME = Budget(3, Fraction(1, 10**6)), Budget(6, Fraction(2, 10**6))
@@ -91,3 +91,22 @@ def test_a_restore_brings_back_both_accounts_as_they_were(book: Ledger, tmp_path
     with lose_and_restore(book, tmp_path, spend_all=False) as again:
         assert account_of(again) == (limit, before)
         assert again.verify().ok
+
+
+def test_a_refusal_for_delta_says_how_it_was_split_and_the_way_on(book: Ledger) -> None:
+    """An eighth of delta is for steps with one of their own, and an eighth for tails, however much epsilon is left."""
+    quarter = ApproximateStep(mechanism="keys", epsilon=Fraction(1, 10), delta=Fraction(1, 4 * 10**6))
+    with pytest.raises(
+        BudgetExceeded, match=r"own delta = 2\.5e-07, and population 'people' has own delta = 1\.25e-07"
+    ) as own:
+        ask(book, "keys", quarter)
+    assert "a part of 0.125 is for steps with a delta of their own" in str(own.value)
+    assert "0.75 to convert rho, 0.125 for own deltas, 0.125 for tails" in str(own.value)
+    assert "smaller delta" in str(own.value) and "`hubbub budget request people" in str(own.value)
+    ask(book, "keys", ApproximateStep(mechanism="keys", epsilon=Fraction(1, 10), delta=Fraction(1, 8 * 10**6)))
+    ask(book, "pure", PURE)
+    ask(book, "tail", WIDE, tail=Fraction(1, 10**7))
+    with pytest.raises(BudgetExceeded, match=r"a part of 0\.125 is for the tails .* and 2\.5e-08 of it is left"):
+        ask(book, "tails", WIDE, tail=Fraction(1, 10**7))
+    ask(book, "less", WIDE, tail=Fraction(1, 4 * 10**7))
+    assert book.verify().ok

@@ -31,6 +31,7 @@ from hubbub.terms import (
     PureDP,
     TooLarge,
     ZeroConcentratedDP,
+    shown,
 )
 
 T = TypeVar("T")
@@ -226,6 +227,25 @@ class Limit:
             return cost.measure(currency).describe(), self.left_words(total)
         own, left = (f"own delta = {amount.delta / DELTA_UNIT:g}" for amount in (cost, self.left(total)))
         return own, left
+
+    def delta_words(self, total: Amount, cost: Amount) -> tuple[str, str] | None:
+        """If a part of delta refuses a cost: how delta was split, with what is left of that part, and the way on."""
+        after, left = total + cost, self.left(total)
+        if self.currency is not Currency.EITHER:
+            return None
+        if not self.fits_own(after):
+            part, units, of = self.split.own, left.delta, "steps with a delta of their own, such as choosing keys"
+            way = "Ask with a smaller delta (keys that are declared need none), or"
+        elif after.epsilon <= self._most.epsilon and after.tail > self._most.tail:
+            part, units, of = self.split.tail, left.tail, "the tails of Gaussian noise where epsilons are added up"
+            way = "Ask with a smaller delta, with Laplace noise (which needs none), or"
+        else:
+            return None
+        why = (
+            f"Of delta = {shown(self.budget.delta)} a part of {shown(part)} is for {of}, and {units / DELTA_UNIT:g} of "
+            f"it is left: delta was split when the budget was opened, {self.split.describe()}; nothing was charged."
+        )
+        return why, way
 
     def how_many(self, total: Amount, cost: Amount) -> int:
         """How many steps of that cost still fit: as many as the account that holds more of them."""

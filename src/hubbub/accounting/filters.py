@@ -216,7 +216,8 @@ class EitherWayFilter(_OneUnit):
         cost = cost_both_ways(self._limit, event, self._neighbours, tail=tail, stated=stated)
         total = self._spent + cost
         if not self._limit.fits(total):
-            raise budget_exceeded(*self._limit.refusal_words(self._spent, cost))
+            split = self._limit.delta_words(self._spent, cost)
+            raise budget_exceeded(*self._limit.refusal_words(self._spent, cost), split=split)
         self._spent = total
         self._unit = unit
 
@@ -368,10 +369,14 @@ class ConcentratedOdometer(_OneUnit):
         self._unit = unit
 
 
-def budget_exceeded(cost: str, left: str) -> BudgetExceeded:
-    """The refusal, in the words that every filter uses."""
+def budget_exceeded(cost: str, left: str, *, split: tuple[str, str] | None = None) -> BudgetExceeded:
+    """The refusal, in the words that every filter uses; ``split`` tells of a part of delta that is used up."""
+    why, way = split or (
+        "The budget was fixed in advance, and no later answer can raise it.",
+        "Ask with more noise, or",
+    )
     return BudgetExceeded(
         f"this step costs {cost}, and {left} is left.",
-        why="The budget was fixed in advance, and no later answer can raise it.",
-        fix="Ask with more noise, or ask the data's owner for a larger budget.",
+        why=why,
+        fix=f"{way} ask the data's owner for a larger budget.",
     )

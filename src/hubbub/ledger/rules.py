@@ -142,6 +142,9 @@ def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> Budge
         words, left = account.limit.refusal_words(spent, cost)
     used_up = pool != "window" and (account.limit is None or account.limit.is_used_up(spent))
     way = "What was answered is repeated for free; for more, ask" if used_up else "Ask with more noise, or"
+    why = "The budget was fixed in advance and holds for all projects and analysts together; nothing was charged."
+    if account.limit is not None and (split := account.limit.delta_words(spent, cost)) is not None:
+        why, way = split
     more = "--epsilon 1"
     if account.limit is not None and account.limit.budget.rho is not None:
         more = "--rho 0.01"
@@ -150,7 +153,7 @@ def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> Budge
     pool = "in this window" if pool == "window" else f"for {pool}"
     return BudgetExceeded(
         f"this request costs {words}, and {whose} has {left} left {pool}.",
-        why="The budget was fixed in advance and holds for all projects and analysts together; nothing was charged.",
+        why=why,
         fix=f"{way} for more budget: "
         f"`hubbub budget request {shlex.quote(account.population)} {more} --why ...{options}`.",
     )
