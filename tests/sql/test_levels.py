@@ -296,6 +296,14 @@ def test_a_rollup_is_charged_what_was_stated_and_is_free_again(db: Connection) -
     assert db.ledger.verify()
 
 
+def test_totals_of_what_was_told_already_are_free(db: Connection) -> None:
+    """A plain GROUP BY at that price was answered: its sums are the totals, although a new answer would be better."""
+    plain = db.sql("SELECT shop, COUNT(*) AS n FROM t GROUP BY shop", epsilon=1)
+    totals = db.sql(SHOPS, epsilon=1)
+    assert totals.repeated
+    assert totals["n"].values == [*plain["n"].values, sum(plain["n"].values)]
+
+
 def test_a_release_with_levels_reads_back_as_it_was(db: Connection) -> None:
     release = db.sql(SHOPS, epsilon=1)
     back = Release.from_json(json.loads(json.dumps(release.to_json())))
