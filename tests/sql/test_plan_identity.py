@@ -200,7 +200,7 @@ DECIDES: dict[type, str] = {
 }
 LEFT_OUT: dict[type, str] = {
     # noise, and what is done with noisy numbers, but for the quantiles that are read (Reading)
-    QuestionPlan: "moved curve_rows weights outputs having order limit offset levels notes clamped joint",
+    QuestionPlan: "moved curve_rows weights outputs having order limit offset levels one_level notes clamped joint",
     GroupKey: "name possible",
     BoundedSum: "name",
     QuantileCurve: "name",

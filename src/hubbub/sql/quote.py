@@ -14,6 +14,7 @@ from hubbub.sql.compiler.lowering.lower_plan import EngineStatement, write_state
 from hubbub.sql.compiler.measured_levels import measure_levels
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
+from hubbub.sql.compiler.separate_levels import separate_levels
 from hubbub.sql.measurement import size_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
@@ -112,7 +113,7 @@ def plan_kinds(
     ``norm`` is that of a person's totals, and ``choose_keys`` says whether keys may be chosen privately: neither may
     depend on the noise where there is a choice of it.
     """
-    question = read_question(text, dataset)
+    read = read_question(text, dataset)
     plans: list[QueryPlan] = []
     refusals: list[HubbubError] = []
     for kind in kinds:
@@ -125,6 +126,7 @@ def plan_kinds(
             norm=norm,
         )
         try:
+            question = separate_levels(read, choose_keys=options.choose_keys)
             plans.append(_plan_read(text, question, dataset, kind, options))
             if not gaussian and not clipping and not totals:
                 split = _plan_read(text, question, dataset, kind, replace(options, split=True))

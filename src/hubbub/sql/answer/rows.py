@@ -78,7 +78,7 @@ class AnswerRows:
         constants: list[KeyColumn] = []
         columns = []
         for output in plan.outputs:
-            if output.value.op == "literal" and not output.value.kind.is_number:
+            if output.value.op == "literal" and (output.value.param is None or not output.value.kind.is_number):
                 kind = output.value.kind.value
                 constants.append(KeyColumn(output.name, (output.value.param,) * len(part.keys), kind))
                 formula: Formula = formulas.Key(len(keys) + len(constants) - 1)

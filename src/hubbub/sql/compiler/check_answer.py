@@ -88,10 +88,9 @@ def _check_levels(plan: AggregatePlan) -> None:
         or any(measure.counted is not SumKind.SUM for measure in plan.measures)
     ):
         raise NotAllowed(
-            "ROLLUP, CUBE and GROUPING SETS need public keys, sums and counts of rows, and ORDER BY columns of the "
-            "answer.",
-            why="Totals agree with the groups that they are of; people, distinct values and quantiles of several "
-            "groups do not add up, and keys that are chosen are not the same at each level.",
+            "with ROLLUP, CUBE and GROUPING SETS, ORDER BY takes columns of the answer; and beside people, distinct "
+            "values, quantiles or keys that are not public, a key stands by itself.",
+            why="The levels are put below each other, with keys that some of them do not have.",
             fix="Ask for each level by itself, joined by UNION ALL.",
         )
 

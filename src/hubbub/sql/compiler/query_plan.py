@@ -325,6 +325,7 @@ class QuestionPlan:
     clamped: tuple[Clamped, ...] = ()  # asked for, and paid for
     joint: tuple[tuple[int, ...], ...] = ()
     selection: KeySelection | None = None  # None where keys are public
+    one_level: bool = False  # of totals that are asked for level by level
     measured: tuple[MeasuredLevel, ...] = ()  # where levels of totals are measured by themselves; else all are sums
 
     @property

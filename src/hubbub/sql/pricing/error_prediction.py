@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import fmean
 
@@ -48,7 +48,9 @@ def predict_errors(
 
 def _predict_levels(levels: list[tuple[tuple[int, ...], Predicted]], plan: QuestionPlan) -> Predicted:
     """A column over all levels of totals: the largest error is that of the column."""
-    first = levels[0][1]
+    kept, first = levels[0]
+    if plan.one_level:
+        return replace(first, words=f"{first.words} {_level_words(kept, plan)}")
     if len(levels) == 1:
         return first
     errors = [each.error for _, each in levels if each.error is not None]
