@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -23,6 +24,11 @@ import hubbub as hb
 from bench.rows import Row
 from bench.sql.ours import DELTA, EPSILON, PLENTY
 from hubbub.ledger import Ledger
+from hubbub.sql.compiler.query_plan import NoiseKind
+from hubbub.sql.pricing.error_prediction import typical_error
+from hubbub.sql.pricing.level_noise import level_allocations
+from hubbub.sql.pricing.price import Price
+from hubbub.sql.quote import QueryPlan, plan_kinds, quote_plan
 
 PEOPLE, EACH = 2000, 3
 Level = tuple[str, ...]
@@ -56,11 +62,14 @@ SHAPES += [Shape("ROLLUP", {"a": 10, "b": 100}), Shape("CUBE", {"a": 10, "b": 10
 
 
 def rows(quick: bool) -> list[Row]:
-    return [row for shape in SHAPES for row in _compared(shape, 10 if quick else 60)]
+    return [row for shape in SHAPES for row in _compared(shape, 5 if quick else 40)]
 
 
 def _compared(shape: Shape, draws: int) -> list[Row]:
-    """The geometric mean over levels of the mean error, as parts of that of the two other ways."""
+    """The geometric mean over levels of the standard deviation, as parts of that of the two other ways.
+
+    Standard deviations are worked out from the noise, to all digits; the mean errors of some draws stand beside them.
+    """
     generator = np.random.default_rng(1)
     keys = {name: generator.integers(0, cells, PEOPLE * EACH) for name, cells in shape.keys.items()}
     table = pandas.DataFrame({"person": np.arange(PEOPLE * EACH) // EACH, **keys})
@@ -69,27 +78,44 @@ def _compared(shape: Shape, draws: int) -> list[Row]:
         errors = {
             name: _errors(shape, table, lambda way=way: way(connection, shape), draws) for name, way in ways.items()
         }
-    whole = {name: math.exp(statistics.fmean(map(math.log, each))) for name, each in errors.items()}
-    note = "; ".join(f"{name} {', '.join(f'{error:.3g}' for error in each)}" for name, each in errors.items())
-    note = f"COUNT(*), {EACH} rows a person, epsilon {EPSILON}, delta {DELTA:g}, {draws} draws; by level {note}"
+        spreads = _spreads(connection.dataset, shape)
+    words = "; ".join(
+        f"{name} {', '.join(f'{spread:.3g} ({error:.3g})' for spread, error in zip(spreads[name], each, strict=True))}"
+        for name, each in errors.items()
+    )
+    note = (
+        f"COUNT(*), {EACH} rows a person, epsilon {EPSILON}, delta {DELTA:g}; std dev by level (mean error of {draws} "
+    )
+    note += f"draws): {words}"
+    whole = {name: math.exp(statistics.fmean(map(math.log, each))) for name, each in spreads.items()}
     return [
-        Row(
-            f"{shape.title}: error, of Gaussian sums of the finest groups",
-            whole["together"] / whole["sums"],
-            "",
-            1,
-            "lower",
-            note,
-        ),
-        Row(
-            f"{shape.title}: error, of a question for each level",
-            whole["together"] / whole["apart"],
-            "",
-            1.02,
-            "lower",
-            note,
-        ),
+        Row(f"{shape.title}: error, in that of {title}", whole["together"] / whole[name], "", 1, "lower", note)
+        for name, title in (("sums", "Gaussian sums of the finest groups"), ("apart", "a question for each level"))
     ]
+
+
+def _spreads(dataset: Any, shape: Shape) -> dict[str, list[float]]:
+    """The standard deviation of each level, by way."""
+    both, part = (NoiseKind.LAPLACE, NoiseKind.GAUSSIAN), len(shape.levels)
+    whole = f"SELECT COUNT(*) AS n FROM t GROUP BY {shape.word} ({', '.join(shape.keys)})"
+    plain = ["SELECT COUNT(*) AS n FROM t" + (f" GROUP BY {', '.join(each)}" if each else "") for each in shape.levels]
+    old = plan_kinds(whole, dataset, [NoiseKind.GAUSSIAN], totals={}, clipping=False)[:1]
+    return {
+        "together": _best(plan_kinds(whole, dataset, both, totals={}, clipping=False), 1),
+        "sums": _best(old, 1),
+        "apart": [_best(plan_kinds(text, dataset, both, totals={}, clipping=False), part)[0] for text in plain],
+    }
+
+
+def _best(plans: Sequence[QueryPlan], part: int) -> list[float]:
+    """The standard deviations of the levels of the plan with the least typical error, for a part of the price."""
+    prices = {
+        NoiseKind.LAPLACE: Price(epsilon=Fraction(EPSILON, part)),
+        NoiseKind.GAUSSIAN: Price(epsilon=Fraction(EPSILON, part), tail=Fraction(str(DELTA)) / part),
+    }
+    quotes = [quote_plan(planned, prices[planned.noise]) for planned in plans]
+    best = min(quotes, key=lambda quote: typical_error(quote.plans, quote.spent, 0.95))
+    return [noise.noise(0).std_dev() for _, noise in level_allocations(best.plans[0], best.spent[0])]
 
 
 def _connected(table: pandas.DataFrame, shape: Shape, folder: str) -> Any:
