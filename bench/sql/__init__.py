@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bench.rows import Row
 
-PARTS = ("front", "speed", "peers", "accuracy", "keys", "budgets", "tpch")
+PARTS = ("front", "speed", "peers", "accuracy", "keys", "budgets", "levels", "tpch")
 
 
 def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = True) -> list[Row]:
     """Everything measured in one run; with ``peers_again`` off, what was kept of peers is used."""
-    from bench.sql import accuracy, beside, budgets, front, ours, selection, speed, table
+    from bench.sql import accuracy, beside, budgets, front, levels, ours, selection, speed, table
     from bench.sql.tpch import rows as tpch
 
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
@@ -30,6 +30,7 @@ def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = Tru
             "accuracy": lambda: accuracy.rows(quick),
             "keys": lambda: selection.rows(quick),
             "budgets": lambda: budgets.rows(quick),
+            "levels": lambda: levels.rows(quick),
             "tpch": lambda: tpch.rows(quick),
         }
         return [row for part in parts for row in work[part]()]

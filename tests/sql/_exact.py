@@ -19,7 +19,10 @@ SECRET = "6d0e"
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What one plan read: an integer per key for each measure, a count per key and cell for each curve."""
+    """What one plan read: an integer per key for each measure, a count per key and cell for each curve.
+
+    Where levels of totals are measured: for each level and measure.
+    """
 
     measures: tuple[dict[Any, int], ...]
     curves: tuple[dict[Any, int], ...]
@@ -70,10 +73,13 @@ def read_plan(engine: DuckDB, plan: QuestionPlan, statements: Any, named: Collec
     """The plan's integers by the real way of measuring, without noise and with every key (or those that are named)."""
     curves = [_ExactCurve(plan.size or 1) for _ in plan.curves]
     chooser = _ExactChoice(named)
-    spent = SimpleNamespace(measures=[_Exact()] * len(plan.measures), curves=curves, chooser=chooser)
+    places = len(plan.measures) * max(1, len(plan.measured))
+    spent = SimpleNamespace(measures=[_Exact()] * places, curves=curves, chooser=chooser)
     told = measurement.run(engine, plan, spent, statements, seconds=60)  # type: ignore[arg-type]  # it has the same parts
-    columns = tuple(dict(zip(map(repr, told.keys), column, strict=True)) for column in told.measures)
     names = list(map(repr, told.keys))  # where a key stands in the answer depends on the others that were chosen
+    columns = tuple(
+        dict(enumerate(column)) if plan.measured else dict(zip(names, column, strict=True)) for column in told.measures
+    )
     leaves = [{(names[place], cell): rows for (place, cell), rows in curve.leaves.items()} for curve in curves]
     return Read(columns, tuple(leaves), chooser.sums)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.mechanisms.common import KeyWeights
-from hubbub.sql.compiler.query_plan import KeySelection, QuestionPlan
+from hubbub.sql.compiler.query_plan import KeySelection, Moved, QuestionPlan
 from hubbub.terms import Neighbours
 from tests.sql._exact import Read
 
@@ -21,15 +21,21 @@ def distances(plan: QuestionPlan, one: Read, other: Read, neighbours: Neighbours
         keys = one.people.keys() & other.people.keys()
         one, other = _of_keys(one, keys), _of_keys(other, keys)
     sides = 2 if neighbours is Neighbours.REPLACE else 1
-    for i, (moved, before, after) in enumerate(zip(plan.moved, one.measures, other.measures, strict=True)):
+    for i, (moved, before, after) in enumerate(zip(_said(plan), one.measures, other.measures, strict=True)):
         parts = difference(before, after)
         l1, l2_squared = sum(map(abs, parts)), sum(part * part for part in parts)
         if l1 > moved.l1 or l2_squared > moved.l2_squared:
-            too_far.append(f"measure {i} ({plan.measures[i].name}): L1 {l1}, L2^2 {l2_squared}, and {moved} was said")
+            name = plan.measures[i % len(plan.measures)].name
+            too_far.append(f"measure {i} ({name}): L1 {l1}, L2^2 {l2_squared}, and {moved} was said")
     for i, (before, after) in enumerate(zip(one.curves, other.curves, strict=True)):
         if (l1 := sum(map(abs, difference(before, after)))) > sides * plan.curve_rows:
             too_far.append(f"curve {i}: L1 {l1}, and {sides} times {plan.curve_rows} was said")
     return too_far + jointly_moved(plan, one, other)
+
+
+def _said(plan: QuestionPlan) -> tuple[Moved, ...]:
+    """How far each measure may move, at each level that is measured."""
+    return tuple(moved for level in plan.measured for moved in level.moved) if plan.measured else plan.moved
 
 
 def _of_keys(read: Read, keys: Set[str]) -> Read:
@@ -59,13 +65,14 @@ def choice_moved(
 
 def jointly_moved(plan: QuestionPlan, one: Read, other: Read) -> list[str]:
     """Whether measures that share a price move together by no more than one of them may, each in its own units."""
-    too_far = []
-    for group in plan.joint:
+    too_far, said = [], _said(plan)
+    starts = range(0, len(said), max(1, len(plan.measures)))
+    for group in (tuple(start + i for i in group) for start in starts for group in plan.joint):
         l1 = l2_squared = Fraction(0)
         for i in group:
             parts = difference(one.measures[i], other.measures[i])
-            l1 += Fraction(sum(map(abs, parts)), plan.moved[i].l1)
-            l2_squared += Fraction(sum(part * part for part in parts), plan.moved[i].l2_squared)
+            l1 += Fraction(sum(map(abs, parts)), said[i].l1)
+            l2_squared += Fraction(sum(part * part for part in parts), said[i].l2_squared)
         if l1 > 1 or l2_squared > 1:
             too_far.append(f"measures {group} together: {float(l1)} in L1, {float(l2_squared)} in L2^2, and 1 was said")
     return too_far

@@ -115,6 +115,8 @@ SELECT COUNT(*) AS n FROM (SELECT SUM(k) OVER (PARTITION BY pid ORDER BY ts) AS 
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 200 ORDER BY n DESC LIMIT 1
 SELECT ward, ok, SUM(cost) AS s FROM visits GROUP BY ROLLUP (ward, ok)
 SELECT ward, ok, COUNT(*) AS n FROM visits GROUP BY CUBE (ward, ok)
+SELECT ward, COUNT(DISTINCT pid) AS n, SUM(cost) AS s FROM visits GROUP BY ROLLUP (ward)
+SELECT ward, ok, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY GROUPING SETS ((ward), (ok), ())
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward UNION ALL SELECT 'all', COUNT(*) FROM visits
 SELECT w, n FROM (SELECT ward AS w, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 1 ORDER BY n
 """.strip().splitlines()

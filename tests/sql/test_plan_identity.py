@@ -31,7 +31,9 @@ from hubbub.sql.compiler.query_plan import (
     Clamped,
     GroupKey,
     KeySelection,
+    MeasuredLevel,
     Moved,
+    NoiseKind,
     PlannedColumn,
     QuantileCurve,
     QuestionPlan,
@@ -40,7 +42,7 @@ from hubbub.sql.compiler.question import Aggregated, Field, Item, Ordering, Scan
 from hubbub.sql.compiler.syntax.functions import FUNCTIONS
 from hubbub.sql.plan_identity import OPERATIONS, expression_identity, plan_identity, value_identity
 from hubbub.sql.pricing.price import Price
-from hubbub.sql.quote import QueryPlan, plan_text, quote_plan
+from hubbub.sql.quote import QueryPlan, plan_kinds, plan_text, quote_plan
 from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import HubbubError, NotAllowed
 from tests.sql._fingerprints import Entry, accept, entries, fingerprints
@@ -172,7 +174,8 @@ def _or_refused(function: Any, *given: Any) -> Any:
 # ---------------------------------------------------------------- every part of a plan is decided about
 
 DECIDES: dict[type, str] = {
-    QuestionPlan: "source where keys measures curves bounding selection",
+    QuestionPlan: "source where keys measures curves bounding selection measured",
+    MeasuredLevel: "kept",
     KeySelection: "keys weighted",
     GroupKey: "value domain",
     BoundedSum: "counted value condition step lower upper centre square fine",
@@ -197,10 +200,11 @@ DECIDES: dict[type, str] = {
 }
 LEFT_OUT: dict[type, str] = {
     # noise, and what is done with noisy numbers, but for the quantiles that are read (Reading)
-    QuestionPlan: "moved curve_rows weights outputs having order limit offset levels notes clamped joint",
+    QuestionPlan: "moved curve_rows weights outputs having order limit offset levels one_level notes clamped joint",
     GroupKey: "name possible",
     BoundedSum: "name",
     QuantileCurve: "name",
+    MeasuredLevel: "share moved",
     Moved: "l1 l2_squared",
     PlannedColumn: "name value about notes",
     Ordering: "value descending nulls_first",
@@ -233,7 +237,10 @@ def _sample() -> list[QueryPlan]:
     clipped = plan_text(
         "SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward", HOSPITAL, gaussian=True, totals={"s": Fraction(9)}
     )
-    return [*(plan_text(text, HOSPITAL, gaussian=True, clipping="AVG" in text) for text in SAMPLE), clipped]
+    rollup = "SELECT ward, urgent, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward, urgent)"
+    leveled = plan_kinds(rollup, HOSPITAL, [NoiseKind.GAUSSIAN], totals={}, clipping=False)[-1]
+    assert leveled.plans[0].measured
+    return [*(plan_text(text, HOSPITAL, gaussian=True, clipping="AVG" in text) for text in SAMPLE), clipped, leveled]
 
 
 def reachable(kind: Any, known: set[type]) -> None:

@@ -5,7 +5,7 @@
 - ``DerivedRelease``   the same, worked out of other releases
 - ``Noisy``     one column of it, to calculate with and to simulate
 - ``formulas``  how a column comes from noisy integers
-- ``NoisyColumn`` ``Noise`` ``KeyColumn`` ``ReleasedColumn`` ``NoisyTable``  what a release is made of
+- ``NoisyColumn`` ``Noise`` ``NoiseSum`` ``KeyColumn`` ``ReleasedColumn`` ``NoisyTable``  what a release is made of
 
 A job's ``run`` alone reads data, and the door alone spends budget; all else is post-processing. Intervals cover the
 noise, and nothing else. Start with ``door`` and ``jobs``, then ``release``.
@@ -16,6 +16,7 @@ from hubbub.releases.derived import DerivedRelease, guarantee_together
 from hubbub.releases.door import JobQuote, plan_pool, quote_job, release_job, request_for
 from hubbub.releases.formulas.base import rebuilt
 from hubbub.releases.jobs import LONGEST, Job, JobFacts, Progress, no_progress
+from hubbub.releases.noise_sums import NoiseSum, NoiseTerm
 from hubbub.releases.noisy_columns import KeyColumn, Noise, NoisyColumn, NoisyTable, simultaneous
 from hubbub.releases.noisy_values import Noisy
 from hubbub.releases.publication_sheet import PublicationSheet
@@ -30,6 +31,8 @@ __all__ = [
     "JobQuote",
     "KeyColumn",
     "Noise",
+    "NoiseSum",
+    "NoiseTerm",
     "Noisy",
     "NoisyColumn",
     "NoisyTable",

@@ -57,7 +57,10 @@ class QuantilePairs:
 
 @dataclass(frozen=True, slots=True)
 class NoisyResult:
-    """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of the plan."""
+    """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of the plan.
+
+    Where levels of totals are measured, there are integers per level and measure, level by level.
+    """
 
     keys: tuple[Key, ...]  # one tuple per row of the answer
     measures: tuple[tuple[int, ...], ...]
@@ -89,7 +92,7 @@ def run(
         numbers = _numbers_of(plan, rows, chosen)
     texts = [each.of_keys(numbers) for each in left]
     rows = engine.rows(texts.pop(0), seconds=seconds) if plan.measures else []
-    integers = _measured(plan, keys, _summed_rows(plan, rows))
+    integers = _at_levels(plan, _measured(plan, keys, _summed_rows(plan, rows)))
     noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
     read = [_read_quantiles(engine, plan, spent, index, keys, each, seconds) for index, each in enumerate(texts)]
     quantiles = tuple(read[reading.curve][reading] for reading in plan.quantiles)
@@ -125,6 +128,25 @@ def _measured(plan: QuestionPlan, keys: Sequence[Key], known: dict[Key, tuple[in
     """The integers of each measure in the order of the keys; 0 for a key that is empty."""
     empty = (0,) * len(plan.measures)
     return [[known.get(key, empty)[i] for key in keys] for i in range(len(plan.measures))]
+
+
+def _at_levels(plan: QuestionPlan, columns: list[list[int]]) -> list[list[int]]:
+    """The exact integers of each level that is measured, level by level; as they are where none is.
+
+    Guarantee: a unit moves them by at most the sensitivities of the levels (``MeasuredLevel.moved``).
+    Because: docs/proofs/levels.md: each is a sum of whole groups, and each group is in one sum of a level.
+    """
+    if not plan.measured:
+        return columns
+    tables = [np.array(column, dtype=object).reshape(plan.shape) for column in columns]
+    axes = range(len(plan.keys))
+    return [
+        np.asarray(table.sum(axis=tuple(axis for axis in axes if axis not in level.kept)), dtype=object)
+        .ravel()
+        .tolist()
+        for level in plan.measured
+        for table in tables
+    ]
 
 
 def _normal(key: Sequence[Any], keys: Sequence[GroupKey]) -> Key:
@@ -247,6 +269,8 @@ def size_of(plan: QuestionPlan) -> int:
     """How many bytes the stored answer takes at most."""
     if plan.size is None:
         return CHOSEN_SIZE
+    if plan.measured:
+        return 512 + _NUMBER * len(plan.measures) * sum(plan.cells_of(level.kept) for level in plan.measured)
     per_row = _NUMBER * len(plan.measures) + 26 * (1 + 2 * len(LEVELS)) * len(plan.quantiles)
     return 512 + plan.size * per_row
 

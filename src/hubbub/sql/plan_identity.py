@@ -3,7 +3,8 @@
 Two requests with the same JSON are one measurement, and the second one is free. So everything is in it that decides
 which integers are read: tables and whose rows they hold, joins, conditions, subqueries, keys, sums with their grids and
 bounds, curves, the bound on one person, and the type that SQL gives an expression. What is done with noisy numbers is
-not: names of the answer's columns, formulas, HAVING, ORDER BY, LIMIT, and the totals of ROLLUP.
+not: names of the answer's columns, formulas, HAVING, ORDER BY, LIMIT, and those totals of ROLLUP that
+are sums of what is measured.
 
 Keys and tags are written out here, and stay as they are when classes, fields or the printed SQL change: a tag that
 changes makes everybody pay once more for what they have (``tests/fixtures/sql/fingerprints.json``).
@@ -114,8 +115,10 @@ def column_identity(column: Column, name: str) -> Json:
 def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
     """What a plan measures."""
     chosen = {} if plan.selection is None else {"chosen": _selection_identity(plan.selection, plan)}
+    levels = {} if not plan.measured else {"levels": [[*level.kept] for level in plan.measured]}
     return {
         **chosen,
+        **levels,
         "rows": _items_identity(plan.source),
         "where": _optional_identity(plan.where),
         "keys": [_key_identity(key) for key in plan.keys],

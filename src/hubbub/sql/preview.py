@@ -11,7 +11,7 @@ from hubbub.ledger import AccountBalance, amount_words
 from hubbub.mechanisms import WeightedPartitionSelection
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.compiler.query_plan import KeySelection, QuestionPlan, readings_in
-from hubbub.sql.pricing.error_prediction import Predicted, mechanism_words, predict_errors
+from hubbub.sql.pricing.error_prediction import Predicted, level_notes, mechanism_words, predict_errors
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.sql.pricing.noise_choice import Alternative
 from hubbub.sql.quote import QueryQuote
@@ -210,7 +210,7 @@ def preview_quote(
         currency=line.currency,
         line=line,
         columns=tuple(_quote_columns(quote, level, reckoned)),
-        rows=tuple(plan.size for plan, _ in pairs),
+        rows=tuple(plan.rows for plan, _ in pairs),
         bounds=tuple(dict.fromkeys(words for plan, spent in pairs for words in _bound_words(plan, spent))),
         notes=tuple(dict.fromkeys(note for plan, _ in pairs for note in _plan_notes(plan))),
         confidence=level,
@@ -271,4 +271,4 @@ def _choice_words(selection: KeySelection, chooser: WeightedPartitionSelection) 
 
 
 def _plan_notes(plan: QuestionPlan) -> list[str]:
-    return [*plan.notes, *(note for output in plan.outputs for note in output.notes)]
+    return [*plan.notes, *level_notes(plan), *(note for output in plan.outputs for note in output.notes)]

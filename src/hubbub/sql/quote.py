@@ -12,8 +12,10 @@ from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one, read_question
 from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
 from hubbub.sql.compiler.lowering.lower_plan import write_statements
+from hubbub.sql.compiler.measured_levels import measure_levels
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
+from hubbub.sql.compiler.separate_levels import separate_levels
 from hubbub.sql.measurement import size_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
@@ -107,11 +109,12 @@ def plan_kinds(
 ) -> list[QueryPlan]:
     """Plans for each kind of noise; a kind that the question cannot have is left out, unless that leaves none.
 
-    With Laplace noise, averages, sums and counts of one value may be read off parts as well: a plan of its own.
+    With Laplace noise, averages, sums and counts of one value may be read off parts as well: a plan of its own. So is
+    one with noise on each level of totals.
     ``norm`` is that of a person's totals, and ``choose_keys`` says whether keys may be chosen privately: neither may
     depend on the noise where there is a choice of it.
     """
-    question = read_question(text, dataset)
+    read = read_question(text, dataset)
     plans: list[QueryPlan] = []
     refusals: list[HubbubError] = []
     for kind in kinds:
@@ -124,16 +127,28 @@ def plan_kinds(
             norm=norm,
         )
         try:
+            question = separate_levels(read, choose_keys=options.choose_keys)
             plans.append(_plan_read(text, question, dataset, kind, options))
             if not gaussian and not clipping and not totals:
                 split = _plan_read(text, question, dataset, kind, replace(options, split=True))
                 plans += [split] if split.plans != plans[-1].plans else []
+            plans += [leveled for each in plans if each.noise is kind if (leveled := _with_levels(each)) is not None]
         except HubbubError as error:
             refusals.append(error)
     if not plans:
         raise refusals[-1]
     told = [planned for planned in plans if any(plan.measures or plan.curves for plan in planned.plans)]
     return told or plans[-1:]  # a choice of keys has Gaussian noise, whatever is told beside it
+
+
+def _with_levels(planned: QueryPlan) -> QueryPlan | None:
+    """The same with noise on each level of totals; None if it has no totals, or they are best as sums."""
+    gaussian, neighbours = planned.noise is NoiseKind.GAUSSIAN, planned.dataset.neighbours
+    plans = [measure_levels(plan, neighbours, gaussian=gaussian) for plan in planned.plans]
+    if not any(plans):
+        return None
+    both = zip(planned.plans, plans, strict=True)
+    return replace(planned, plans=tuple(leveled or plain for plain, leveled in both))
 
 
 def _plan_read(

@@ -237,26 +237,47 @@ SELECT CASE WHEN COUNT(*) > 10 THEN 1 ELSE 0 END AS many FROM visits
 -- with: pure
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)
 -- expected:
--- NotAllowed [P802]: ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER BY columns of the answer.
---   Totals are sums over the finest groups, whose noise must add up to a known law.
---   Ask for each level by itself, joined by UNION ALL.
---   docs: errors/P802
+-- key ward: 3 public values
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output ward = key(0)
+-- output n = read(ref of m0)
+-- note: Rows with no ward, or one outside the public values, are left out.
+-- note: Totals of several groups are sums of these groups: what is left out of them is in no total.
 
 -- name: ROLLUP of keys that are chosen
 SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY ROLLUP (diagnosis)
 -- expected:
--- NotAllowed [P802]: ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER BY columns of the answer.
---   Totals are sums over the finest groups, whose noise must add up to a known law.
---   Ask for each level by itself, joined by UNION ALL.
---   docs: errors/P802
+-- key diagnosis: chosen privately
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output diagnosis = key(0)
+-- output n = read(ref of m0)
+-- note: Levels are measured each by itself, for equal shares of the price: totals count all rows, also those without a public key, and are no sums of their groups.
+-- note: Groups of few people usually do not appear, and some others may be missing by chance.
+-- UNION ALL
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output diagnosis = None
+-- output n = read(ref of m0)
+-- note: Levels are measured each by itself, for equal shares of the price: totals count all rows, also those without a public key, and are no sums of their groups.
 
 -- name: people by ROLLUP
 SELECT ward, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY ROLLUP (ward)
 -- expected:
--- NotAllowed [P802]: ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER BY columns of the answer.
---   Totals are sums over the finest groups, whose noise must add up to a known law.
---   Ask for each level by itself, joined by UNION ALL.
---   docs: errors/P802
+-- key ward: 3 public values
+-- m0 = COUNT(DISTINCT person) (people)
+-- weights 1.0000
+-- output ward = key(0)
+-- output n = read(ref of m0)
+-- note: Rows with no ward, or one outside the public values, are left out.
+-- note: Levels are measured each by itself, for equal shares of the price: totals count all rows, also those without a public key, and are no sums of their groups.
+-- UNION ALL
+-- m0 = COUNT(DISTINCT person) (people)
+-- weights 1.0000
+-- output ward = None
+-- output n = read(ref of m0)
+-- note: Levels are measured each by itself, for equal shares of the price: totals count all rows, also those without a public key, and are no sums of their groups.
 
 -- name: SUM of a literal
 SELECT SUM(1) AS n FROM visits

@@ -42,10 +42,15 @@ def critical_value(event: AdditiveNoise, concentration: Floats, confidence: Real
 
     ``concentration`` is sum w^4 / (sum w^2)^2: 1 for a single draw, near 0 for many of similar weight.
     """
+    return sum_critical_value(concentration, confidence, laplace=isinstance(event, LaplaceNoise))
+
+
+def sum_critical_value(concentration: Floats, confidence: Real, *, laplace: bool) -> Floats:
+    """The same by the kind of the noise; each weight stands for the standard deviation that its draw adds."""
     from scipy.special import ndtri
 
     level = float(fraction_of(confidence, name="confidence"))
-    if not isinstance(event, LaplaceNoise):
+    if not laplace:
         return np.full(concentration.shape, -float(ndtri((1 - level) / 2)))
     return np.interp(concentration, np.concatenate([[0.0], _CONCENTRATIONS]), _laplace_table(level))
 

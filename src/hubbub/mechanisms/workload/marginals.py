@@ -59,9 +59,9 @@ class Marginals:
 
     def moments(self, block: Block, power: int) -> Floats:
         """Exact for power 2; for higher powers each marginal counts as if its weights were all in one cell."""
-        parts = {subset: part_of(self.plan, block, subset) for subset in self._eigenvalues}
+        parts = {subset: part_of(self.plan, block, subset) for subset in self.eigenvalues}
         if power == 2:
-            return np.asarray(sum(part / self._eigenvalues[s] for s, part in parts.items()))
+            return np.asarray(sum(part / self.eigenvalues[s] for s, part in parts.items()))
         return np.asarray(sum(self._share(s, parts) ** (power / 2) for s in self.weights))
 
     def covariance(self, answers: Integers) -> Floats:
@@ -72,16 +72,16 @@ class Marginals:
         return np.asarray(
             sum(
                 math.prod((vary if axis in subset else flat)[axis] for axis in range(len(vectors))) / value
-                for subset, value in self._eigenvalues.items()
+                for subset, value in self.eigenvalues.items()
             )
         )
 
     def supports(self, needed: Mapping[Subset, float]) -> bool:
         """Whether every part of the space that the queries look at is measured."""
-        return all(subset in self._eigenvalues for subset in needed)
+        return all(subset in self.eigenvalues for subset in needed)
 
     @cached_property
-    def _eigenvalues(self) -> dict[Subset, float]:
+    def eigenvalues(self) -> dict[Subset, float]:
         """lambda_T for the parts that are measured; the others are left out."""
         cells = self.plan.shape
         out: dict[Subset, float] = {}
@@ -94,7 +94,7 @@ class Marginals:
     def _solved(self, table: Floats, axis: int, varying: Subset) -> Floats:
         """The inverse of A^T A: split along each axis into the mean and the rest, divide by the part's lambda."""
         if axis == table.ndim:
-            value = self._eigenvalues.get(varying)
+            value = self.eigenvalues.get(varying)
             return np.zeros_like(table) if value is None else table / value
         mean = table.mean(axis=axis, keepdims=True)
         flat = self._solved(mean, axis + 1, varying)
@@ -103,7 +103,7 @@ class Marginals:
     def _share(self, measured: Subset, parts: Mapping[Subset, Floats]) -> Floats:
         """The sum of the squared weights of one marginal's cells."""
         spread = self.weights[measured] ** 2 * math.prod(self.plan.shape[axis] for axis in self._others(measured))
-        return np.asarray(sum(spread * parts[s] / self._eigenvalues[s] ** 2 for s in all_subsets(measured)))
+        return np.asarray(sum(spread * parts[s] / self.eigenvalues[s] ** 2 for s in all_subsets(measured)))
 
     def _others(self, subset: Subset) -> tuple[int, ...]:
         return tuple(axis for axis in range(len(self.plan.shape)) if axis not in subset)

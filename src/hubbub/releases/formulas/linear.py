@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from hubbub.releases.noise_sums import NoiseSum, added_up
 from hubbub.releases.noisy_columns import Floats, Noise, NoisyTable, noise_pmf, noise_radius
 
 Part: TypeAlias = tuple[Fraction, Noise]  # how much one step of the noise weighs, and the noise
@@ -80,6 +81,8 @@ def sum_radius(parts: tuple[Part, ...], confidence: Fraction) -> Fraction:
     if len(parts) == 1:
         [(weight, noise)] = parts
         return weight * noise.error(float(confidence))
+    if any(isinstance(noise, NoiseSum) for _, noise in parts):
+        return Fraction(added_up(parts).reach(confidence))
     unit = _common_step(parts)
     if 1 - confidence > Fraction(1, 10**9) and _convolution_size(parts, unit) <= _POINTS:
         return unit * _convolved_radius(parts, unit, float(confidence))

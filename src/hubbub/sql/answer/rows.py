@@ -12,6 +12,7 @@ from hubbub.relations import Expr
 from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable, ReleasedColumn, formulas, simultaneous
 from hubbub.releases.formulas import Formula
 from hubbub.schema import Value
+from hubbub.sql.answer.level_rows import level_rows
 from hubbub.sql.answer.quantile_intervals import quantile_formula
 from hubbub.sql.answer.three_valued_logic import evaluate_rows, sort_key
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
@@ -19,7 +20,6 @@ from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.measurement import LEVELS, NoisyResult, QuantilePairs, Quantiles
 from hubbub.sql.pricing.error_prediction import mechanism_words
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation
-from hubbub.terms import root_of
 
 _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
 
@@ -37,11 +37,12 @@ class AnswerPart:
 
 def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -> AnswerPart:
     """A run as columns with the law of their noise."""
-    noises = [spent.noise(index) for index in range(len(plan.measures))]
+    noises = [spent.noise(index) for index in range(len(measured.measures))]
+    sums = plan.measures * max(1, len(plan.measured))
     fine = measured.fine
     measures = tuple(
         NoisyColumn(measure.name, measure.unit / fine, Noise(noise.distribution, noise.scale * fine), values)
-        for measure, noise, values in zip(plan.measures, noises, measured.measures, strict=True)
+        for measure, noise, values in zip(sums, noises, measured.measures, strict=True)
     )
     if plan.selection is not None and not plan.selection.weighted:
         assert spent.chooser is not None
@@ -67,7 +68,7 @@ class AnswerRows:
         if part.plan.levels:
             plan = part.plan
             order = _by_output(plan)
-            whole = cls.stacked([cls.of(level) for level in _grouping_parts(part)], order, plan.limit, plan.offset)
+            whole = cls.stacked([cls.of(level) for level in _level_parts(part)], order, plan.limit, plan.offset)
             return whole.selected(None, order, plan.limit, plan.offset)
         plan = part.plan
         keys = [
@@ -77,7 +78,7 @@ class AnswerRows:
         constants: list[KeyColumn] = []
         columns = []
         for output in plan.outputs:
-            if output.value.op == "literal" and not output.value.kind.is_number:
+            if output.value.op == "literal" and (output.value.param is None or not output.value.kind.is_number):
                 kind = output.value.kind.value
                 constants.append(KeyColumn(output.name, (output.value.param,) * len(part.keys), kind))
                 formula: Formula = formulas.Key(len(keys) + len(constants) - 1)
@@ -227,6 +228,13 @@ def _by_output(plan: QuestionPlan) -> list[Ordering]:
     return [replace(part, value=Expr("output", param=values.index(part.value))) for part in plan.order]
 
 
+def _level_parts(part: AnswerPart) -> list[AnswerPart]:
+    """One part per level of totals."""
+    plan = replace(part.plan, levels=(), measured=(), order=(), limit=None, offset=0)
+    levels = level_rows(part.plan, part.spent, part.keys, part.measures)
+    return [AnswerPart(plan, level.noise, level.keys, level.measures, ()) for level in levels]
+
+
 # ---------------------------------------------------------------- formulas
 
 
@@ -303,30 +311,3 @@ def _evaluate_rows(value: Expr, rows: AnswerRows, part: AnswerPart | None) -> li
         return None
 
     return evaluate_rows(value, leaf, rows.size)
-
-
-# ---------------------------------------------------------------- grouping sets
-
-
-def _grouping_parts(part: AnswerPart) -> list[AnswerPart]:
-    """One part per grouping set: sums over the finest groups, so that totals agree with what they are totals of."""
-    return [_grouping_part(part, kept) for kept in part.plan.levels]
-
-
-def _grouping_part(part: AnswerPart, kept: tuple[int, ...]) -> AnswerPart:
-    """The groups that keep only some of the keys; each sums the same number of finest groups."""
-    groups: dict[tuple[Value | None, ...], list[int]] = {}
-    for row, key in enumerate(part.keys):
-        groups.setdefault(tuple(key[i] if i in kept else None for i in range(len(key))), []).append(row)
-    terms = len(next(iter(groups.values()), [0]))
-    measures = tuple(
-        NoisyColumn(
-            measure.name,
-            measure.step,
-            Noise(measure.noise.distribution, root_of(measure.noise.scale**2 * terms)),
-            tuple(sum(measure.values[row] for row in rows) for rows in groups.values()),
-        )
-        for measure in part.measures
-    )
-    plan = replace(part.plan, levels=(), order=(), limit=None, offset=0)
-    return AnswerPart(plan, part.spent, tuple(groups), measures, ())

@@ -9,7 +9,8 @@ from hubbub.ledger import AccountBalance
 from hubbub.releases import Noise, NoisyColumn, NoisyTable, Release, formulas
 from hubbub.sql.answer.rows import AnswerPart, AnswerRows, part_of
 from hubbub.sql.compiler.query_plan import QuestionPlan
-from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles, read
+from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles, public_keys, read
+from hubbub.sql.pricing.error_prediction import level_notes
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Receipt, root_of
 
@@ -30,6 +31,9 @@ def _example_result(plan: QuestionPlan) -> NoisyResult:
     nothing = ((0.0,),) * len(LEVELS)
     quantiles = tuple(Quantiles((0.0,), nothing, nothing) for _ in plan.quantiles)
     people = () if plan.selection is None or plan.selection.weighted else (0,)
+    if plan.measured:
+        sizes = (plan.cells_of(level.kept) for level in plan.measured for _ in plan.measures)
+        return NoisyResult(public_keys(plan.keys), tuple((0,) * size for size in sizes), ())
     return NoisyResult(((None,) * len(plan.keys),), ((0,),) * len(plan.measures), quantiles, people=people)
 
 
@@ -51,7 +55,7 @@ def release(
         receipt=receipt,
         question=planned.text,
         repeated=repeated,
-        notes=tuple(dict.fromkeys(note for plan in planned.plans for note in plan.notes)),
+        notes=tuple(dict.fromkeys(note for plan in planned.plans for note in (*plan.notes, *level_notes(plan)))),
         parameters=_shown_parameters(quote),
         budget_left=budget_left,
         clipped={name: words for part in parts for name, words in _clamped_shares(part)},

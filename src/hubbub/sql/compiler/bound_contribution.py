@@ -187,6 +187,50 @@ def _sensitivity(option: Bounding, measure: BoundedSum, index: int, many: int | 
     return Moved(rows * size, (rows * size) ** 2)
 
 
+def moved_at_level(
+    option: Bounding,
+    measures: Sequence[BoundedSum],
+    *,
+    groups: int,
+    cells: int,
+    neighbours: Neighbours,
+    joint: tuple[tuple[int, ...], ...],
+) -> tuple[Moved, ...]:
+    """How far one unit moves the sums of a level: ``cells`` sums of equally many of the ``groups`` finest groups.
+
+    Guarantee: the L1 and L2 distances between a level's vectors for neighbouring data are at most these, if those
+    of the finest groups are at most ``_sensitivity``'s; measures that are joint stay so.
+    Because: docs/proofs/levels.md. Adding up groups never makes an L1 distance longer; an L2 distance grows where
+    several of a person's groups fall into one sum, which at most ``groups / cells`` of them do.
+    """
+    among = {place for group in joint for place in group}
+    merged = groups // cells
+    return tuple(
+        _for_neighbours(
+            _merged_sensitivity(option, measure, index, groups, merged),
+            measure,
+            cells,
+            neighbours,
+            joint=index in among,
+        )
+        for index, measure in enumerate(measures)
+    )
+
+
+def _merged_sensitivity(option: Bounding, measure: BoundedSum, index: int, groups: int, merged: int) -> Moved:
+    """How far one unit that is added or removed moves sums of ``merged`` groups each."""
+    finest = _sensitivity(option, measure, index, groups)
+    if option.shape is BoundingShape.TOTALS and option.norm == "L2":
+        return Moved(finest.l1, finest.l2_squared * merged)
+    if option.shape is BoundingShape.KEYS:
+        under = _keys_of(option, groups)
+        together = min(under, merged)
+        whole, rest = divmod(under, together)
+        each = finest.l1 // under
+        return Moved(finest.l1, (whole * together**2 + rest**2) * each**2)
+    return finest
+
+
 def _keys_of(option: Bounding, many: int | None) -> int:
     """Under how many keys one person counts."""
     known = [number for number in (option.keys, option.rows, many) if number is not None]

@@ -16,7 +16,7 @@ _EVALUATED |= {"isnull", "same", "nullif", "case"}
 MOST_AT_ONCE = 20  # quantiles of one value by keys that are not public
 
 
-def check_answer(question: Question, plan: AggregatePlan, *, gaussian: bool) -> None:
+def check_answer(question: Question, plan: AggregatePlan) -> None:
     """Refuse what cannot be told although every part of it can."""
     if not plan.measures and not plan.curves and not plan.tells_people:
         raise NotAllowed(
@@ -29,7 +29,7 @@ def check_answer(question: Question, plan: AggregatePlan, *, gaussian: bool) -> 
     _check_after_noise(plan)
     _check_sizes(plan)
     if question.levels:
-        _check_levels(plan, gaussian)
+        _check_levels(plan)
     if plan.number is None:
         _check_levels_at_once(plan)
 
@@ -78,20 +78,19 @@ def _check_sizes(plan: AggregatePlan) -> None:
             )
 
 
-def _check_levels(plan: AggregatePlan, gaussian: bool) -> None:
-    """Refuse totals that would not be sums of the finest groups, with noise of a known distribution."""
+def _check_levels(plan: AggregatePlan) -> None:
+    """Refuse totals that would not be sums of the finest groups."""
     values = [output.value for output in plan.outputs]
     if (
         plan.number is None
-        or not gaussian
         or plan.curves
         or any(part.value not in values for part in plan.order)
         or any(measure.counted is not SumKind.SUM for measure in plan.measures)
     ):
         raise NotAllowed(
-            "ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER "
-            "BY columns of the answer.",
-            why="Totals are sums over the finest groups, whose noise must add up to a known law.",
+            "with ROLLUP, CUBE and GROUPING SETS, ORDER BY takes columns of the answer; and beside people, distinct "
+            "values, quantiles or keys that are not public, a key stands by itself.",
+            why="The levels are put below each other, with keys that some of them do not have.",
             fix="Ask for each level by itself, joined by UNION ALL.",
         )
 

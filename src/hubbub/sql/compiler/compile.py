@@ -94,7 +94,7 @@ def plan_one(question: Question, dataset: Dataset, options: PlanOptions) -> Ques
         clipping=options.clipping,
         split=options.split,
     )
-    check_answer(question, aggregates, gaussian=options.gaussian)
+    check_answer(question, aggregates)
     texts = check_row(question.source, [question.where, *aggregates.row_values()])
     bounded = bound_contribution(
         aggregates,

@@ -40,6 +40,7 @@ def plan_question(
         limit=question.limit,
         offset=question.offset,
         levels=question.levels,
+        one_level=question.one_level,
         notes=_plan_notes(question, aggregates.keys, texts),
         clamped=aggregates.clamped,
         joint=bounded.joint,
@@ -84,6 +85,11 @@ def _plan_notes(question: Question, keys: tuple[GroupKey, ...], texts: bool) -> 
         )
     if question.levels:
         notes.append("Totals of several groups are sums of these groups: what is left out of them is in no total.")
+    if question.one_level:
+        notes.append(
+            "Levels are measured each by itself, for equal shares of the price: totals count all rows, also those "
+            "without a public key, and are no sums of their groups."
+        )
     if len(public) < len(keys):
         notes.append("Groups of few people usually do not appear, and some others may be missing by chance.")
     notes += [_long_key_note(key) for key in keys if key.possible]

@@ -138,6 +138,18 @@ class Moved:
         return math.sqrt(self.l2_squared)
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredLevel:
+    """A level of totals with noise of its own: which keys it keeps, its share of the price, how far one unit moves it.
+
+    ``moved`` has one entry per measure.
+    """
+
+    kept: tuple[int, ...]
+    share: Fraction
+    moved: tuple[Moved, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounding:
     """The shape and its numbers."""
@@ -313,6 +325,8 @@ class QuestionPlan:
     clamped: tuple[Clamped, ...] = ()  # asked for, and paid for
     joint: tuple[tuple[int, ...], ...] = ()
     selection: KeySelection | None = None  # None where keys are public
+    one_level: bool = False  # of totals that are asked for level by level
+    measured: tuple[MeasuredLevel, ...] = ()  # where levels of totals are measured by themselves; else all are sums
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -332,8 +346,22 @@ class QuestionPlan:
 
     @property
     def size(self) -> int | None:
-        """How many rows the answer has; None if keys are chosen privately."""
+        """How many groups there are by all keys; None if keys are chosen privately."""
         return number_of_groups(self.keys)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows the answer has, with all levels of totals; None if keys are chosen privately."""
+        return self.size if self.size is None or not self.levels else sum(map(self.cells_of, self.levels))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many public values each key has."""
+        return tuple(len(key.domain or ()) for key in self.keys)
+
+    def cells_of(self, kept: Sequence[int]) -> int:
+        """How many groups a level has that keeps some of the keys."""
+        return math.prod(self.shape[place] for place in kept)
 
     @property
     def quantiles(self) -> tuple[AggregateReading, ...]:

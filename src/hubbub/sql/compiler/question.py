@@ -137,6 +137,7 @@ class Question:
     offset: int = 0
     cap: int | None = None
     levels: tuple[tuple[int, ...], ...] = ()  # grouping sets: which keys each keeps; empty for plain GROUP BY
+    one_level: bool = False  # of totals that are asked for level by level
     today: date | None = None  # what CURRENT_DATE is, if it is asked for
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import fmean
 
 from hubbub.mechanisms import JointQuantiles
 from hubbub.relations import Expr
-from hubbub.releases import formulas
+from hubbub.releases import Noise, NoiseSum, formulas
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan, readings_in
 from hubbub.sql.compiler.question import Scan
+from hubbub.sql.pricing.level_noise import level_allocations
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation, QuantileNoise
 
 _SUMS = (How.REF, How.LINEAR, How.CHOSEN)
@@ -31,12 +32,50 @@ def predict_errors(
     plan: QuestionPlan, spent: NoiseAllocation, *, confidence: float, assume: Fraction | None
 ) -> list[Predicted]:
     """The error of each column that has noise."""
-    count = assumed_count(plan, assume)
+    count, levels = assumed_count(plan, assume), level_allocations(plan, spent)
     return [
-        _predict_column(output.name, output.value, plan, spent, confidence, count)
+        _predict_levels(
+            [
+                (kept, _predict_column(output.name, output.value, plan, noise, confidence, _rows_at(plan, kept, count)))
+                for kept, noise in levels
+            ],
+            plan,
+        )
         for output in plan.outputs
         if readings_in(output.value)
     ]
+
+
+def _predict_levels(levels: list[tuple[tuple[int, ...], Predicted]], plan: QuestionPlan) -> Predicted:
+    """A column over all levels of totals: the largest error is that of the column."""
+    kept, first = levels[0]
+    if plan.one_level:
+        return replace(first, words=f"{first.words} {_level_words(kept, plan)}")
+    if len(levels) == 1:
+        return first
+    errors = [each.error for _, each in levels if each.error is not None]
+    alike = len({each.words for _, each in levels}) == 1
+    words = first.words if alike else "; ".join(f"{each.words} {_level_words(kept, plan)}" for kept, each in levels)
+    return Predicted(first.name, max(errors) if len(errors) == len(levels) else None, words)
+
+
+def _level_words(kept: tuple[int, ...], plan: QuestionPlan) -> str:
+    return f"by {', '.join(plan.keys[place].name for place in kept)}" if kept else "in all"
+
+
+def level_notes(plan: QuestionPlan) -> list[str]:
+    """Which levels of totals have noise of their own, in words."""
+    if not plan.levels:
+        return []
+    if not plan.measured:
+        return ["Only the finest groups have noise of their own; totals are sums of these noisy numbers."]
+    shares = ", ".join(f"{_level_words(level.kept, plan)} {float(100 * level.share):.3g}%" for level in plan.measured)
+    return [f"Levels have noise of their own and share the price ({shares}); least squares makes them agree."]
+
+
+def _rows_at(plan: QuestionPlan, kept: tuple[int, ...], count: float | None) -> float | None:
+    """The rows that a group of a level is reckoned to have, by those of the finest groups."""
+    return count if count is None or not plan.levels else count * (plan.size or 1) / plan.cells_of(kept)
 
 
 def assumed_count(plan: QuestionPlan, assume: Fraction | None) -> float | None:
@@ -122,7 +161,7 @@ def _size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAlloc
         return float(spent.chooser.count_error(confidence))
     if reading.how is How.QUANTILE:
         return float(spent.curves[reading.curve].error(confidence))
-    errors = [float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures]
+    errors = [float(spent.noise(i).error(confidence) * plan.measures[i].unit) for i in reading.measures]
     return math.hypot(*(weight * error for weight, error in zip(_effects(reading), errors, strict=True)))
 
 
@@ -152,10 +191,14 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
 
 
 def typical_error(plans: Sequence[QuestionPlan], spent: Sequence[NoiseAllocation], confidence: float) -> float:
-    """The geometric mean over all columns of their errors: free of units, and good for comparing noises alone."""
+    """The geometric mean over all columns of their errors: free of units, and good for comparing noises alone.
+
+    Each level of totals counts alike, however many rows it has: who asks for totals wants them as well told.
+    """
     logs = [
         fmean(math.log(max(_size_error(reading, plan, each, confidence), 1e-300)) for reading in readings)
-        for plan, each in zip(plans, spent, strict=True)
+        for plan, noise in zip(plans, spent, strict=True)
+        for _, each in level_allocations(plan, noise)
         for output in plan.outputs
         if (readings := readings_in(output.value))
     ]
@@ -184,9 +227,15 @@ def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> 
             names.append(f"discrete Gaussian noise on people, std dev {float(spent.chooser.scale):.4g}, which chose it")
         for index in reading.measures:
             noise, measure = spent.noise(index), plan.measures[index]
-            law = "discrete Gaussian" if noise.distribution == "gaussian" else "discrete Laplace"
+            law = _noise_words(noise)
             names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.unit):.4g}")
     return "; ".join(dict.fromkeys(names))
+
+
+def _noise_words(noise: Noise) -> str:
+    if isinstance(noise, NoiseSum):
+        return f"sums of discrete {'Laplace' if noise.is_laplace else 'Gaussian'}"
+    return "discrete Gaussian" if noise.distribution == "gaussian" else "discrete Laplace"
 
 
 def _quantile_mechanism(noise: QuantileNoise) -> str:

@@ -45,15 +45,22 @@ _SURE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class NoiseAllocation:
-    """The noise of one plan: one mechanism per measure, one per curve, and one that chooses keys."""
+    """The noise of one plan: one mechanism per measure, one per curve, and one that chooses keys.
+
+    Where levels of totals are measured, there is one per level and measure, level by level. ``told`` has the noise of
+    each measure in what is told, where that is worked out from several that are measured.
+    """
 
     measures: tuple[DiscreteGaussian | Geometric, ...]
     curves: tuple[QuantileNoise, ...]
     chooser: WeightedPartitionSelection | None
     joint: tuple[tuple[int, ...], ...] = ()  # measures that share a price: what is done to them is one event
+    told: tuple[Noise, ...] = ()
 
     def noise(self, index: int) -> Noise:
         """The law of a measure's noise, in steps."""
+        if self.told:
+            return self.told[index]
         event = self.measures[index].event
         if isinstance(event, GaussianNoise):
             return Noise("gaussian", event.sigma)
@@ -161,7 +168,7 @@ def _allocate_single(
 ) -> NoiseAllocation | None:
     """A single measure is calibrated by its own discrete profile, which needs a little less noise."""
     plan = plans[0]
-    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves:
+    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves or plan.measured:
         return None
     mechanism = DiscreteGaussian(
         sensitivity=_l2_length(plan.moved[0]),
@@ -184,13 +191,43 @@ def _allocate_rho(
 def gaussian_noise(plan: QuestionPlan, rho: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
     """Gaussian noise on what is told of a plan, for a rho; the choice of its keys is not in it."""
     measures = _gaussian_measures(plan, rho, neighbours, unit)
-    return NoiseAllocation(measures, quantile_noise(plan, neighbours, unit, rho=rho), None, plan.joint)
+    return NoiseAllocation(measures, quantile_noise(plan, neighbours, unit, rho=rho), None, _joint_measures(plan))
 
 
 def laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
     """Laplace noise on what is told of a plan, for an epsilon; the choice of its keys is not in it."""
     measures = _laplace_measures(plan, epsilon, neighbours, unit)
-    return NoiseAllocation(measures, quantile_noise(plan, neighbours, unit, epsilon=epsilon), None, plan.joint)
+    return NoiseAllocation(
+        measures, quantile_noise(plan, neighbours, unit, epsilon=epsilon), None, _joint_measures(plan)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _NoisedSums:
+    """Sums that get noise by one mechanism: a measure, at a level of totals if these are measured."""
+
+    moved: Moved
+    share: Fraction  # of the price
+    cells: int
+
+
+def _noised_sums(plan: QuestionPlan) -> list[_NoisedSums]:
+    """Everything that gets noise, level by level; levels share the price, and measures that of each level."""
+    measured = plan.weights[: len(plan.measures)]
+    if not plan.measured:
+        dimension = _noisy_dimension(plan)
+        return [_NoisedSums(moved, share, dimension) for moved, share in zip(plan.moved, measured, strict=True)]
+    return [
+        _NoisedSums(moved, level.share * share, plan.cells_of(level.kept))
+        for level in plan.measured
+        for moved, share in zip(level.moved, measured, strict=True)
+    ]
+
+
+def _joint_measures(plan: QuestionPlan) -> tuple[tuple[int, ...], ...]:
+    """The measures that share a price, level by level."""
+    starts = [len(plan.measures) * number for number in range(max(1, len(plan.measured)))]
+    return tuple(tuple(start + place for place in group) for start in starts for group in plan.joint)
 
 
 def _gaussian_measures(
@@ -203,15 +240,16 @@ def _gaussian_measures(
     """
     return tuple(
         DiscreteGaussian(
-            sensitivity=_l2_length(moved),
+            sensitivity=_l2_length(sums.moved),
             sigma=root_of(
-                (Fraction(moved.l2_squared) if plan.selection is None else _l2_length(moved) ** 2) / (2 * rho * share)
+                (Fraction(sums.moved.l2_squared) if plan.selection is None else _l2_length(sums.moved) ** 2)
+                / (2 * rho * sums.share)
             ),
-            dimension=_noisy_dimension(plan),
+            dimension=sums.cells,
             neighbours=neighbours,
             unit=unit,
         )
-        for moved, share in zip(plan.moved, plan.weights, strict=False)
+        for sums in _noised_sums(plan)
     )
 
 
@@ -221,13 +259,13 @@ def _laplace_measures(
     """Discrete Laplace noise for each measure of a plan, for its share of epsilon."""
     return tuple(
         Geometric(
-            sensitivity=moved.l1,
-            epsilon=epsilon * share,
-            dimension=_noisy_dimension(plan),
+            sensitivity=sums.moved.l1,
+            epsilon=epsilon * sums.share,
+            dimension=sums.cells,
             neighbours=neighbours,
             unit=unit,
         )
-        for moved, share in zip(plan.moved, plan.weights, strict=False)
+        for sums in _noised_sums(plan)
     )
 
 

@@ -97,7 +97,9 @@ def _rank(connection: Connection, plans: Sequence[QueryPlan], terms: PriceTerms)
             priced.append(alternative_of(quote, connection.population, line))
     if not priced:
         raise refusals[-1]
-    ranked, by_spending = rank_alternatives(priced, for_error=terms.within is not None)
+    totals = any(plan.levels for planned in plans for plan in planned.plans)
+    known = [each for each in priced if totals and _is_answered(connection, each.quote)]  # as sums of what was told
+    ranked, by_spending = rank_alternatives(known or priced, for_error=terms.within is not None)
     if by_spending and len(ranked) > 1:
         ranked.sort(key=lambda each: not _is_answered(connection, each.quote))
     return ranked
