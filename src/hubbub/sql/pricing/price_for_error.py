@@ -10,7 +10,9 @@ from fractions import Fraction
 from hubbub.accounting import Limit
 from hubbub.sql.compiler.query_plan import AggregateReading, How, NoiseKind, QuestionPlan, readings_in, whole_shares
 from hubbub.sql.pricing.error_prediction import assumed_count, predict_errors
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.sql.pricing.price import Price, PriceTerms, price_in_epsilon, price_in_rho
+from hubbub.sql.pricing.promised_error import keeps_mean, mean_reach
 from hubbub.sql.quote import QueryPlan, quote_plan
 from hubbub.terms import CannotPromise, exact, fraction_of, positive
 
@@ -32,7 +34,7 @@ def price_within(planned: QueryPlan, terms: PriceTerms, limit: Limit) -> tuple[Q
         return price_in_rho(amount, limit, choosing=planned.chooses_keys)
 
     def enough(amount: Fraction) -> bool:
-        return _worst_error(planned, price(amount), level, reckoned) <= wanted
+        return _keeps_promise(planned, price(amount), level, reckoned, wanted)
 
     return planned, price(_least_price(enough))
 
@@ -89,18 +91,28 @@ def _noise_effects(
         return {index: moved[index] * abs(float(weight)) for index, weight in weights}
     total, count = reading.measures[:2]
     rows = assumed_count(plan, reckoned) or 1.0
-    assert reading.lower is not None and reading.upper is not None
-    return {total: moved[total] / rows, count: moved[count] / rows * float(reading.upper - reading.lower) / 4}
+    reach = 1.0 if reading.weights else float(mean_reach(reading))  # both parts of a value weigh the same
+    return {total: moved[total] / rows, count: moved[count] / rows * reach}
 
 
-def _worst_error(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None) -> float:
+def _keeps_promise(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None, wanted: float) -> bool:
+    """Whether each column of each group is off by at most ``wanted`` with that noise, whatever the data are."""
     quote = quote_plan(planned, price)
-    errors = [
-        each.error
+    return all(
+        _plan_keeps(plan, spent, level, reckoned, wanted)
         for plan, spent in zip(planned.plans, quote.spent, strict=True)
-        for each in predict_errors(plan, spent, confidence=level, assume=reckoned)
-    ]
-    return max(error for error in errors if error is not None)
+    )
+
+
+def _plan_keeps(
+    plan: QuestionPlan, spent: NoiseAllocation, level: float, reckoned: Fraction | None, wanted: float
+) -> bool:
+    rows = assumed_count(plan, reckoned)
+    means = [each for output in plan.outputs for each in readings_in(output.value) if each.how is How.MEAN]
+    usual = (each.error for each in predict_errors(plan, spent, confidence=level, assume=reckoned))
+    return all(error is None or error <= wanted for error in usual) and all(
+        keeps_mean(mean, plan, spent, rows=rows or 0.0, wanted=wanted, confidence=level) for mean in means
+    )
 
 
 def _check_promise(planned: QueryPlan, reckoned: Fraction | None) -> None:
