@@ -13,6 +13,7 @@ from hubbub.sql.compiler.compile import PlanOptions, plan_one, read_question
 from hubbub.sql.compiler.lowering.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
+from hubbub.sql.compiler.rewrites.row_counts import count_rows_first
 from hubbub.sql.measurement import size_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation, allocate_noise, event_of, measure_of
@@ -103,14 +104,19 @@ def plan_kinds(
     clipping: bool,
     norm: str = "",
     choose_keys: bool | None = None,
+    count_first: bool = False,
 ) -> list[QueryPlan]:
     """Plans for each kind of noise; a kind that the question cannot have is left out, unless that leaves none.
 
     With Laplace noise, averages, sums and counts of one value may be read off parts as well: a plan of its own.
     ``norm`` is that of a person's totals, and ``choose_keys`` says whether keys may be chosen privately: neither may
-    depend on the noise where there is a choice of it.
+    depend on the noise where there is a choice of it. ``count_first`` plans the count of the rows that its averages are
+    over, in its place.
     """
     question = read_question(text, dataset)
+    if count_first:
+        assert isinstance(question, Question)
+        question, text = count_rows_first(question), f"rows behind the averages of: {text}"
     plans: list[QueryPlan] = []
     refusals: list[HubbubError] = []
     for kind in kinds:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hubbub.accounting import Limit
+from hubbub.relations import Expr
 from hubbub.sql.compiler.query_plan import AggregateReading, How, NoiseKind, QuestionPlan, readings_in, whole_shares
 from hubbub.sql.pricing.error_prediction import assumed_count, predict_errors
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation
@@ -37,6 +38,16 @@ def price_within(planned: QueryPlan, terms: PriceTerms, limit: Limit) -> tuple[Q
         return _keeps_promise(planned, price(amount), level, reckoned, wanted)
 
     return planned, price(_least_price(enough))
+
+
+def lacks_count(planned: QueryPlan) -> bool:
+    """Whether an error could be promised if it were known how many rows each group has, and is not without that."""
+    if planned.chooses_keys or len(planned.plans) > 1:
+        return False
+    _check_promise(planned, Fraction(1))
+    [plan] = planned.plans
+    readings = [reading for output in plan.outputs for reading in readings_in(output.value)]
+    return any(reading.how is How.MEAN for reading in readings) and not assumed_count(plan, None)
 
 
 def _least_price(enough: Callable[[Fraction], bool]) -> Fraction:
@@ -107,12 +118,18 @@ def _keeps_promise(planned: QueryPlan, price: Price, level: float, reckoned: Fra
 def _plan_keeps(
     plan: QuestionPlan, spent: NoiseAllocation, level: float, reckoned: Fraction | None, wanted: float
 ) -> bool:
-    rows = assumed_count(plan, reckoned)
-    means = [each for output in plan.outputs for each in readings_in(output.value) if each.how is How.MEAN]
-    usual = (each.error for each in predict_errors(plan, spent, confidence=level, assume=reckoned))
-    return all(error is None or error <= wanted for error in usual) and all(
-        keeps_mean(mean, plan, spent, rows=rows or 0.0, wanted=wanted, confidence=level) for mean in means
+    """The same of one plan; what previews say of averages is less than what is kept, and not worked out."""
+    rows = assumed_count(plan, reckoned) or 0.0
+    means = [output.value.param for output in plan.outputs if _is_mean(output.value)]
+    others = replace(plan, outputs=tuple(output for output in plan.outputs if not _is_mean(output.value)))
+    return all(keeps_mean(mean, plan, spent, rows=rows, wanted=wanted, confidence=level) for mean in means) and all(
+        each.error is None or each.error <= wanted
+        for each in predict_errors(others, spent, confidence=level, assume=reckoned)
     )
+
+
+def _is_mean(value: Expr) -> bool:
+    return value.op == "read" and value.param.how is How.MEAN
 
 
 def _check_promise(planned: QueryPlan, reckoned: Fraction | None) -> None:
