@@ -140,8 +140,8 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
         return (1.0,)
     if reading.how is How.LINEAR:
         return tuple(map(float, reading.weights))
-    if reading.how is How.MEAN and reading.weights:
-        return (0.75, 0.25)
+    if reading.lines:
+        return _line_effects(reading)
     if reading.how is How.MEAN:
         assert reading.lower is not None and reading.upper is not None
         return (1.0, float(reading.upper - reading.lower) / 4)
@@ -149,6 +149,24 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
     if reading.function:  # of pairs: the count and the sum of products stand for all
         return (float(reading.upper), *([0.0] * (len(reading.measures) - 2)), 1.0)
     return (float(reading.upper) ** 0.5, float(reading.upper) / 4, 1.0)
+
+
+def _line_effects(reading: AggregateReading) -> tuple[float, ...]:
+    """The same where all is read off the parts of one value, for an average at half the range from the middle.
+
+    The variance is reckoned to be half of the square of that distance, or a thirty-second of the range squared.
+    """
+    total, *squares, count = reading.lines
+    if not squares:
+        assert reading.lower is not None and reading.upper is not None
+        mean = float(reading.upper - reading.lower) / 4
+        return tuple(abs(float(t) - mean * float(c)) for t, c in zip(total, count, strict=True))
+    assert reading.upper is not None  # the largest variance: a quarter of the range squared
+    mean, spread = float(reading.upper) ** 0.5 / 2, float(reading.upper) / 8
+    return tuple(
+        abs(float(q) - 2 * mean * float(t) + (mean**2 - spread) * float(c))
+        for t, q, c in zip(total, squares[0], count, strict=True)
+    )
 
 
 def typical_error(plans: Sequence[QuestionPlan], spent: Sequence[NoiseAllocation], confidence: float) -> float:

@@ -102,8 +102,9 @@ def _noise_effects(
         return {index: moved[index] * abs(float(weight)) for index, weight in weights}
     total, count = reading.measures[:2]
     rows = assumed_count(plan, reckoned) or 1.0
-    reach = 1.0 if reading.weights else float(mean_reach(reading))  # both parts of a value weigh the same
-    return {total: moved[total] / rows, count: moved[count] / rows * reach}
+    if reading.lines:  # the parts of a value share a price: how it is shared among them is no question
+        return {index: size / rows for index, size in moved.items()}
+    return {total: moved[total] / rows, count: moved[count] / rows * float(mean_reach(reading))}
 
 
 def _keeps_promise(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None, wanted: float) -> bool:
