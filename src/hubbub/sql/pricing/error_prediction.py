@@ -55,7 +55,7 @@ def _predict_column(
         parts = (_part_words(reading, plan, spent, confidence, count) for reading in readings_in(value))
         return Predicted(name, None, f"from its parts: {', '.join(parts)}")
     reading: AggregateReading = value.param
-    error = _reading_error(reading, plan, spent, confidence, count)
+    error = reading_error(reading, plan, spent, confidence, count)
     if error is not None:
         given = "" if reading.how in _SUMS else f" if a group has {count:,.0f} rows"
         return Predicted(name, error, f"±{_short_number(error)}{given}")
@@ -75,7 +75,7 @@ def _part_words(
     else:
         names = ", ".join(plan.measures[index].name for index in reading.measures)
         part = names if reading.how is How.REF else f"{reading.function or reading.how.value} of {names}"
-    error = _reading_error(reading, plan, spent, confidence, count)
+    error = reading_error(reading, plan, spent, confidence, count)
     return f"{part} {_error_formula(reading, plan, spent, confidence) if error is None else f'±{_short_number(error)}'}"
 
 
@@ -100,19 +100,20 @@ def quantile_rank_error(reading: AggregateReading, noise: QuantileNoise, confide
     return noise.error(confidence)
 
 
-def _reading_error(
+def reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
+    """The error of a reading; None where it depends on the data."""
     if reading.how is How.LINEAR:
         return _line_error(reading, plan, spent, confidence)
     if reading.how in _SUMS:
-        return _size_error(reading, plan, spent, confidence)
+        return size_error(reading, plan, spent, confidence)
     if reading.how is How.MEAN and count:
-        return _size_error(reading, plan, spent, confidence) / count
+        return size_error(reading, plan, spent, confidence) / count
     return None
 
 
-def _size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
+def size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
     """The error of a reading, times the number of rows where it is an average of them.
 
     An average's depends a little on where it lies: at half the range from the middle, here.
@@ -172,7 +173,7 @@ def _line_effects(reading: AggregateReading) -> tuple[float, ...]:
 def typical_error(plans: Sequence[QuestionPlan], spent: Sequence[NoiseAllocation], confidence: float) -> float:
     """The geometric mean over all columns of their errors: free of units, and good for comparing noises alone."""
     logs = [
-        fmean(math.log(max(_size_error(reading, plan, each, confidence), 1e-300)) for reading in readings)
+        fmean(math.log(max(size_error(reading, plan, each, confidence), 1e-300)) for reading in readings)
         for plan, each in zip(plans, spent, strict=True)
         for output in plan.outputs
         if (readings := readings_in(output.value))
@@ -182,7 +183,7 @@ def typical_error(plans: Sequence[QuestionPlan], spent: Sequence[NoiseAllocation
 
 def _error_formula(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> str:
     if reading.how is How.MEAN:
-        return f"±{_short_number(_size_error(reading, plan, spent, confidence))} / number of rows"
+        return f"±{_short_number(size_error(reading, plan, spent, confidence))} / number of rows"
     return "depends on the number of rows"
 
 
