@@ -226,3 +226,23 @@ def test_beside_a_variance_no_part_of_an_average_is_dropped() -> None:
     for name, exact in true.items():
         wide = [numpy.quantile(numpy.abs(numpy.array(each[name].values) - exact), 0.95) for each in (before, parts)]
         assert wide[0] > 2 * wide[1]
+
+
+@pytest.mark.parametrize(
+    "beside", ["AVG(x) AS a", "COUNT(*) AS n, SUM(x) AS s", "VAR_POP(x) AS v", "COUNT(*) AS n, AVG(x) AS a"]
+)
+@pytest.mark.parametrize("rank", ["MEDIAN(x)", "QUANTILE_CONT(x, 0.9)", "MIN(x)", "MAX(x)"])
+def test_a_quantile_beside_parts_of_the_same_value_is_a_quantile(beside: str, rank: str) -> None:
+    """It was a count of the rows: the last of the readings that parts have."""
+    planned = split_plan(f"SELECT {beside}, {rank} AS m FROM t", dataset())
+    [plan] = planned.plans
+    assert plan.joint and plan.outputs[-1].value.param.how is How.QUANTILE
+
+
+def test_a_median_beside_an_average_is_told_as_one(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"pid": numpy.arange(2_000), "x": numpy.arange(2_000) % 100})
+    options: dict[str, Any] = {"unit": "pid", "max_rows_per_unit": 1, "name": "t", "ledger": tmp_path / "l.db"}
+    with connect(frame, bounds={"x": (0, 99)}, budget=hb.Budget(10, 1e-6), **options) as db:
+        release = db.sql("SELECT COUNT(*) AS n, AVG(x) AS a, MEDIAN(x) AS m FROM t", epsilon=3, noise="laplace")
+    [median], [mean] = release["m"].values, release["a"].values
+    assert abs(median - 50) < 5 and abs(mean - 49.5) < 2

@@ -27,6 +27,7 @@ from hubbub.sql.compiler.query_plan import (
 )
 from hubbub.sql.compiler.question import Question, person
 from hubbub.sql.compiler.rewrites.split_sums import (
+    BY_RANK,
     NOT_SPLIT,
     Split,
     SplitValues,
@@ -154,6 +155,8 @@ class _Readings:
     def _split_reading(self, value: Expr, argument: Expr | None, condition: Expr | None) -> AggregateReading | None:
         """How an aggregate is read off the parts of a value; None if it is not measured in parts."""
         function = value.param.function
+        if function in BY_RANK:
+            return None
         split = self.splits.beside(condition) if argument is None else (argument, condition)
         if split not in self.splits.values or (argument is None and function != "count") or value.param.distinct:
             return None

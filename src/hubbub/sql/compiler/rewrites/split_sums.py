@@ -27,7 +27,7 @@ from hubbub.sql.compiler.question import Question
 
 _READ = ("count", "sum", "avg")
 _CURVED = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
-_BY_RANK = {"quantile", "min", "max"}  # which have noise of their own
+BY_RANK = {"quantile", "min", "max"}  # which have noise of their own
 Split = tuple[Expr, Expr | None]  # a value, and the condition (FILTER) under which it is added up
 
 
@@ -56,7 +56,7 @@ def split_values(question: Question) -> SplitValues:
     for value, condition in dict.fromkeys(_split_of(part) for part in asked if part.args):
         if value is None or not _can_split(value):
             continue
-        functions = {part.param.function for part in asked if _split_of(part) == (value, condition)} - _BY_RANK
+        functions = {part.param.function for part in asked if _split_of(part) == (value, condition)} - BY_RANK
         if not functions <= {*_READ, *_CURVED}:
             continue
         curved += [(value, condition)] if functions & set(_CURVED) else []
