@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +16,7 @@ from hubbub.sql.explain_plan import PlanExplanation, explain_plan, explained_que
 from hubbub.sql.jobs import AskJob
 from hubbub.sql.pricing.count_first import CountFirst
 from hubbub.sql.pricing.price import AUTO, PriceTerms, noise_kinds
-from hubbub.sql.pricing.priced_statement import plan_statement, price_statement
+from hubbub.sql.pricing.priced_statement import plan_statement, price_statement, share_note
 from hubbub.sql.quote import QueryQuote
 from hubbub.sql.relation.ask_relation import RelationQuote, ask_relation, explain_relation, preview_relation
 from hubbub.sql.relation.find_inner import AskedRelation
@@ -171,7 +172,9 @@ class Connection:
             return preview_relation(self, priced, confidence=confidence, assume=assume)
         if isinstance(priced, CountFirst):
             return preview_in_steps(self, priced)
-        return preview_ranked(self, priced, confidence=confidence, assume=assume)
+        preview = preview_ranked(self, priced, confidence=confidence, assume=assume)
+        note = "" if preview.repeated else share_note(self, priced, terms)
+        return replace(preview, notes=(*preview.notes, note)) if note else preview
 
     def explain(self, text: str) -> PlanExplanation | RelationExplanation:
         """Where bounds, limits and noise enter the plan of a question: free, and no data is read.

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hubbub.accounting import Currency
+from hubbub.accounting import Currency, Limit
 from hubbub.ledger import AccountBalance
 from hubbub.relations import limits
 from hubbub.releases import request_for
@@ -18,7 +18,7 @@ from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.jobs import AskJob
 from hubbub.sql.pricing.count_first import CountFirst, count_terms
 from hubbub.sql.pricing.noise_choice import Alternative, alternative_of, rank_alternatives
-from hubbub.sql.pricing.price import AUTO, Price, PriceTerms, noise_kinds, price_plan
+from hubbub.sql.pricing.price import AUTO, Price, PriceTerms, noise_kinds, price_plan, shares_of_accounts
 from hubbub.sql.pricing.price_for_error import lacks_count, price_within
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_kinds, quote_plan
 from hubbub.sql.relation.ask_relation import RelationQuote, quote_relation, share_terms
@@ -27,6 +27,8 @@ from hubbub.terms import CannotPromise, HubbubError, MissingParameter, OutOfRang
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
+
+_WORTH_TELLING = 1.05  # times that an error is smaller
 
 
 def price_statement(
@@ -123,6 +125,24 @@ def rank_plans(connection: Connection, plans: Sequence[QueryPlan], terms: PriceT
     if by_spending and len(ranked) > 1:
         ranked.sort(key=lambda each: not _is_answered(connection, each.quote))
     return ranked
+
+
+def share_note(connection: Connection, ranked: Sequence[Alternative], terms: PriceTerms) -> str:
+    """Where a share was taken of rho, and the same share of epsilon would tell more: by how much; else nothing."""
+    if terms.share is None or connection.limit.currency is not Currency.EITHER:
+        return ""
+    _, by_epsilon = shares_of_accounts(terms, _present_limit(connection))
+    other = rank_plans(connection, [each.quote.planned for each in ranked], by_epsilon)[0]
+    times = ranked[0].error / other.error if other.error else 1.0
+    if times < _WORTH_TELLING or not other.fits:
+        return ""
+    closes = ", and uses up the account of rho for good" if other.closes else ""
+    epsilon = float(exact(by_epsilon.epsilon, name="epsilon"))
+    return f"The same share of epsilon (epsilon={epsilon:.4g}) has an error {times:.2g} times smaller{closes}."
+
+
+def _present_limit(connection: Connection) -> Limit:
+    return connection.balance().limit or connection.limit
 
 
 def _price_plan(
