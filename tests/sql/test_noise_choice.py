@@ -185,6 +185,17 @@ def test_a_share_keeps_the_account_open_that_the_others_count_on(db: Connection)
     assert preview.noises[0].name == "laplace" and preview.affordable
 
 
+def test_a_preview_of_a_share_tells_when_the_other_account_would_tell_more(db: Connection) -> None:
+    """Of few shares each has less error in epsilon, which closes the account of rho; from about 9 on in rho."""
+    notes = [note for note in db.preview(COUNT, share=0.25).notes if "The same share of epsilon" in note]
+    assert notes and "(epsilon=0.75)" in notes[0] and notes[0].endswith("uses up the account of rho for good.")
+    times = float(notes[0].split("an error ")[1].split(" ")[0])
+    error, other = (db.preview(COUNT, **price).errors["n"] for price in ({"share": 0.25}, {"epsilon": 0.75}))
+    assert error and other and error / other == pytest.approx(times, rel=0.05)
+    for share in (Fraction(1, 20), Fraction(1, 50)):
+        assert not [note for note in db.preview(COUNT, share=share).notes if "The same share" in note]
+
+
 # ---------------------------------------------------------------- previews
 
 

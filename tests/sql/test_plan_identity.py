@@ -178,7 +178,7 @@ DECIDES: dict[type, str] = {
     MeasuredLevel: "kept",
     KeySelection: "keys weighted",
     GroupKey: "value domain",
-    BoundedSum: "counted value condition step lower upper centre square fine",
+    BoundedSum: "counted value condition step lower upper centre square other fine",
     QuantileCurve: "value condition lower width cells",
     Bounding: "shape rows keys rows_per_key totals fine norm",
     AggregateReading: "how curve quantile",
@@ -209,7 +209,7 @@ LEFT_OUT: dict[type, str] = {
     PlannedColumn: "name value about notes",
     Ordering: "value descending nulls_first",
     Clamped: "name beyond all",
-    AggregateReading: "measures weights whole centre lower upper root sample function centres",
+    AggregateReading: "measures weights lines whole centre lower upper root sample function centres",
     Subquery: "cap",
     Table: "source max_rows_per_unit rows why",
     Column: "lower upper step values max_per_unit max_rows_per_unit from_text native why bins other missing surrogate "
@@ -350,8 +350,8 @@ def test_names_of_classes_and_fields_do_not_leak() -> None:
     keys: set[str] = set()
     for planned in accepted(0):
         _keys(planned.identity()["plans"], keys)
-    here = "rows where keys sums curves quantiles bound of values adds if step lower upper centre squared parts width "
-    here += "cells shape rows_per_key totals norm as join on at_most unique_by ranked_by table private prepared fields "
+    here = "rows where keys sums curves quantiles bound of values adds if step lower upper centre squared other parts "
+    here += "width cells shape rows_per_key totals norm as join on at_most unique_by ranked_by table private prepared fields "
     here += "by having distinct op args with type from digits kind name value function order filtered person others "
     here += "fraction float datetime date chosen most weighted months days seconds"
     assert keys <= set(here.split())

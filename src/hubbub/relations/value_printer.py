@@ -108,6 +108,8 @@ class ValuePrinter:
             inside = self.dialect.casts[Kind.INTEGER].format(f"least(greatest({steps}, {ends[0]}), {ends[1]})")
             held = f"CASE WHEN NOT {self.dialect.is_nan.format(steps)} THEN {inside} END"
         centred = held if not grid.centre else f"({held} - {grid.centre})"
+        if grid.other is not None:
+            return f"(2 * ({centred}) * ({grid.other} - {held}))"
         return f"(({centred}) * ({centred}))" if grid.square else centred
 
     def _whole(self, text: str) -> str:

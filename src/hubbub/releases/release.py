@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hubbub.releases.formulas import Formula, GivenIntervals, Key, Ref, at_rows, walk_formula
+from hubbub.releases.formulas import Formula, GivenIntervals, Key, Ref, at_rows, lost_in_noise, walk_formula
 from hubbub.releases.formulas.base import Ends, Values
 from hubbub.releases.noisy_columns import KeyColumn, NoisyColumn, NoisyTable
 from hubbub.releases.noisy_values import Noisy
@@ -233,12 +233,21 @@ class Release:
         return (
             *self.notes,
             *own,
+            *self._lost_in_noise(),
             *self._short_intervals(),
             *clipped,
             *((NEGATIVE,) if below else ()),
             *chosen,
             NOISE_ONLY + covered,
         )
+
+    def _lost_in_noise(self) -> Iterator[str]:
+        """Which columns hold numbers that are no more than noise."""
+        for column in self.columns:
+            rows = int(lost_in_noise(column.formula, self.table).sum())
+            where = "" if len(self) == 1 else f" in {rows:,} of {len(self):,} rows"
+            if rows:
+                yield f"{column.name} cannot be told from noise{where}: a larger price, or more rows, would tell it."
 
     def _short_intervals(self) -> tuple[str, ...]:
         """Where shorter intervals stand beside those that are shown."""

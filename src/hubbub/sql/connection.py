@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hubbub.ledger import Account, AccountBalance, BudgetView, Ledger, Population
-from hubbub.releases import Release, quote_job, release_job
+from hubbub.releases import Release, release_job
 from hubbub.schema import Dataset, Description, describe
 from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.explain_plan import PlanExplanation, explain_plan, explained_question
 from hubbub.sql.jobs import AskJob
+from hubbub.sql.pricing.count_first import CountFirst
 from hubbub.sql.pricing.price import AUTO, PriceTerms, noise_kinds
-from hubbub.sql.pricing.priced_statement import plan_statement, price_statement
+from hubbub.sql.pricing.priced_statement import plan_statement, price_statement, share_note
 from hubbub.sql.quote import QueryQuote
 from hubbub.sql.relation.ask_relation import RelationQuote, ask_relation, explain_relation, preview_relation
 from hubbub.sql.relation.find_inner import AskedRelation
+from hubbub.sql.two_steps import ask_in_steps, preview_in_steps, preview_ranked
 from hubbub.terms import (
     NotAllowed,
     Real,
@@ -26,6 +29,7 @@ from hubbub.terms import (
 
 if TYPE_CHECKING:
     from hubbub.sql.bounds.suggestion import Suggestion
+    from hubbub.sql.count_preview import CountPreview
     from hubbub.sql.preview import Preview
     from hubbub.sql.relation.relation_preview import RelationExplanation, RelationPreview
     from hubbub.sql.workload.release import WorkloadRelease
@@ -111,7 +115,8 @@ class Connection:
         noise. ``noise="laplace"`` or ``noise="gaussian"`` takes that one.
 
         ``totals`` bounds what one person adds up to in a COUNT or SUM, by its column. ``assume`` is a number of rows
-        per group that averages may reckon with when they promise an error. ``clipping`` spends a part of the price on
+        per group that averages may reckon with when they promise an error; without it, or declared rows, a noisy count
+        is bought first. ``clipping`` spends a part of the price on
         noisy counts of the values beyond their bounds, and tells what share was clamped. ``fresh`` pays for new noise
         although the same question was answered before.
         """
@@ -132,6 +137,8 @@ class Connection:
             assume=assume,
         )
         priced = price_statement(self, text, terms, totals, clipping=clipping)
+        if isinstance(priced, CountFirst):
+            return ask_in_steps(self, priced, fresh=fresh)
         return self.answer(priced if isinstance(priced, RelationQuote) else priced[0].quote, fresh=fresh)
 
     def preview(
@@ -148,10 +155,8 @@ class Connection:
         totals: Mapping[str, object] | None = None,
         assume: Real | None = None,
         clipping: bool = False,
-    ) -> Preview | RelationPreview:
+    ) -> Preview | RelationPreview | CountPreview:
         """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
-        from hubbub.sql.preview import preview_quote
-
         terms = PriceTerms(
             epsilon=epsilon,
             delta=delta,
@@ -165,15 +170,11 @@ class Connection:
         priced = price_statement(self, text, terms, totals, clipping=clipping)
         if isinstance(priced, RelationQuote):
             return preview_relation(self, priced, confidence=confidence, assume=assume)
-        job_quote = quote_job(AskJob(self, priced[0].quote), self.account)
-        return preview_quote(
-            priced,
-            self.balance(),
-            confidence=confidence,
-            assume=assume,
-            repeated=job_quote.repeated,
-            refused=job_quote.refusal,
-        )
+        if isinstance(priced, CountFirst):
+            return preview_in_steps(self, priced)
+        preview = preview_ranked(self, priced, confidence=confidence, assume=assume)
+        note = "" if preview.repeated else share_note(self, priced, terms)
+        return replace(preview, notes=(*preview.notes, note)) if note else preview
 
     def explain(self, text: str) -> PlanExplanation | RelationExplanation:
         """Where bounds, limits and noise enter the plan of a question: free, and no data is read.
@@ -267,6 +268,12 @@ class Connection:
             assume=assume,
         )
         priced = price_statement(self, release.question, terms, totals)
+        if isinstance(priced, CountFirst):
+            raise NotAllowed(
+                "an answer is measured again for a price, or with the number of rows that its error reckons with.",
+                why="The price of this error hangs on a count, which is another question.",
+                fix="Give assume=1000 (rows per group), or a price (epsilon=...).",
+            )
         if isinstance(priced, RelationQuote):
             raise NotAllowed(
                 "a statement around private questions cannot be measured again as a whole.",

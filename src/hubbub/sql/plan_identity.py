@@ -140,7 +140,9 @@ def _key_identity(key: GroupKey) -> Json:
 
 
 def _sum_identity(measure: BoundedSum) -> Json:
+    other = {} if measure.other is None else {"other": measure.other}
     return {
+        **other,
         "adds": _COUNTED[measure.counted],
         "of": _optional_identity(measure.value),
         "if": _optional_identity(measure.condition),

@@ -14,6 +14,7 @@ from hubbub.sql.compiler.query_plan import KeySelection, QuestionPlan, readings_
 from hubbub.sql.pricing.error_prediction import Predicted, level_notes, mechanism_words, predict_errors
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.sql.pricing.noise_choice import Alternative
+from hubbub.sql.pricing.told_from_noise import floor_notes
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Real, exact, fraction_of
 
@@ -212,7 +213,7 @@ def preview_quote(
         columns=tuple(_quote_columns(quote, level, reckoned)),
         rows=tuple(plan.rows for plan, _ in pairs),
         bounds=tuple(dict.fromkeys(words for plan, spent in pairs for words in _bound_words(plan, spent))),
-        notes=tuple(dict.fromkeys(note for plan, _ in pairs for note in _plan_notes(plan))),
+        notes=tuple(dict.fromkeys(_quote_notes(pairs, level, reckoned))),
         confidence=level,
         noises=tuple(_preview_noise(each, line, level, reckoned) for each in alternatives),
         repeated=repeated,
@@ -268,6 +269,16 @@ def _choice_words(selection: KeySelection, chooser: WeightedPartitionSelection) 
         f"{words} confidence, if all of them are in {selection.keys:,} groups. Who is in fewer counts for more in "
         f"each: in one alone, for {chooser.weights.of(1) / chooser.weights.one:.3g}."
     )
+
+
+def _quote_notes(
+    pairs: Sequence[tuple[QuestionPlan, NoiseAllocation]], level: float, reckoned: Fraction | None
+) -> list[str]:
+    return [
+        note
+        for plan, spent in pairs
+        for note in (*_plan_notes(plan), *floor_notes(plan, spent, confidence=level, assume=reckoned))
+    ]
 
 
 def _plan_notes(plan: QuestionPlan) -> list[str]:

@@ -15,6 +15,7 @@ from hubbub.sql.compiler.lowering.lower_plan import write_statements
 from hubbub.sql.compiler.measured_levels import measure_levels
 from hubbub.sql.compiler.query_plan import NoiseKind, QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
+from hubbub.sql.compiler.rewrites.row_counts import count_rows_first
 from hubbub.sql.compiler.separate_levels import separate_levels
 from hubbub.sql.measurement import size_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
@@ -106,15 +107,20 @@ def plan_kinds(
     clipping: bool,
     norm: str = "",
     choose_keys: bool | None = None,
+    count_first: bool = False,
 ) -> list[QueryPlan]:
     """Plans for each kind of noise; a kind that the question cannot have is left out, unless that leaves none.
 
     With Laplace noise, averages, sums and counts of one value may be read off parts as well: a plan of its own. So is
     one with noise on each level of totals.
     ``norm`` is that of a person's totals, and ``choose_keys`` says whether keys may be chosen privately: neither may
-    depend on the noise where there is a choice of it.
+    depend on the noise where there is a choice of it. ``count_first`` plans the count of the rows that its averages are
+    over, in its place.
     """
     read = read_question(text, dataset)
+    if count_first:
+        assert isinstance(read, Question)
+        read, text = count_rows_first(read), f"rows behind the averages of: {text}"
     plans: list[QueryPlan] = []
     refusals: list[HubbubError] = []
     for kind in kinds:

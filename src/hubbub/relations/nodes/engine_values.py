@@ -19,13 +19,17 @@ _INTEGER, _BOOLEAN = _FACTS[Kind.INTEGER], _FACTS[Kind.BOOLEAN]
 
 @dataclass(frozen=True, slots=True)
 class IntegerGrid:
-    """Steps of a grid, clamped to [lower, upper] of them, less ``centre``; squared, if so."""
+    """Steps of a grid, clamped to [lower, upper] of them, less ``centre``; squared, if so.
+
+    With ``other`` they are not squared, but multiplied by twice what is missing to that number of steps.
+    """
 
     step: Fraction
     lower: int
     upper: int
     centre: int = 0
     square: bool = False
+    other: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

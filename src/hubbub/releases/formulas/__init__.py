@@ -37,6 +37,7 @@ from hubbub.releases.formulas.pairs import PairStatistic
 from hubbub.releases.formulas.ratios import Spread, effective_std_dev, fieller_interval, laplace_factor
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 from hubbub.releases.formulas.thresholded import Thresholded
+from hubbub.releases.formulas.told import lost_in_noise
 
 __all__ = [
     "Formula",
@@ -61,6 +62,7 @@ __all__ = [
     "effective_std_dev",
     "fieller_interval",
     "laplace_factor",
+    "lost_in_noise",
     "move_columns",
     "normal_quantile",
     "sum_radius",

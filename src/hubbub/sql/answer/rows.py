@@ -273,8 +273,8 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
 def _sums_formula(reading: AggregateReading, refs: Sequence[formulas.Ref]) -> Formula:
     """A number that is read off noisy sums."""
     if reading.how is How.MEAN:
-        count = _weighted(refs, reading.weights) if reading.weights else refs[1]
-        return formulas.Mean(refs[0], count, reading.centre, reading.lower, reading.upper)
+        total, count = _lines(refs, reading)
+        return formulas.Mean(total, count, reading.centre, reading.lower, reading.upper)
     if reading.function:
         assert reading.upper is not None
         count, y, x, y_squares, x_squares, products = refs
@@ -284,13 +284,22 @@ def _sums_formula(reading: AggregateReading, refs: Sequence[formulas.Ref]) -> Fo
         )
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
-        return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
+        total, squares, count = _lines(refs, reading) if reading.lines else (refs[0], refs[2], refs[1])
+        return formulas.Variance(total, squares, count, reading.centre, reading.upper, reading.root, reading.sample)
     return _weighted(refs, reading.weights) if reading.how is How.LINEAR else refs[0]
 
 
+def _lines(refs: Sequence[formulas.Ref], reading: AggregateReading) -> Sequence[Formula]:
+    """What a statistic is worked out from: weighted sums, or the measures themselves."""
+    return [_weighted(refs, weights) for weights in reading.lines] or refs
+
+
 def _weighted(refs: Sequence[Formula], weights: Sequence[Fraction]) -> Formula:
-    """A weighted sum."""
-    terms: list[Formula] = [formulas.Times(formulas.Number(w), ref) for w, ref in zip(weights, refs, strict=True)]
+    """A weighted sum; one that is a measure is that measure."""
+    known = [(weight, ref) for weight, ref in zip(weights, refs, strict=True) if weight]
+    terms: list[Formula] = [
+        ref if weight == 1 else formulas.Times(formulas.Number(weight), ref) for weight, ref in known
+    ]
     return reduce(formulas.Plus, terms)
 
 

@@ -27,7 +27,9 @@ from hubbub.sql.compiler.query_plan import (
 )
 from hubbub.sql.compiler.question import Question, person
 from hubbub.sql.compiler.rewrites.split_sums import (
+    BY_RANK,
     NOT_SPLIT,
+    Split,
     SplitValues,
     aggregates_in,
     counts_present,
@@ -43,6 +45,7 @@ ENDS = {"min": Fraction(0), "max": Fraction(1)}  # told as the rank next to the 
 PEOPLE = BoundedSum(name="people", counted=SumKind.PEOPLE)
 _STEPS = 1 << 20  # grid steps between the bounds of a value that has no grid of its own
 _SQUARED_STEPS = 1 << 14
+_MOST_CURVED = 1 << 24  # steps between the bounds of a value in three parts: squares of a step fit 64 bits
 _MOST_STEPS = 1 << 45
 
 
@@ -152,6 +155,8 @@ class _Readings:
     def _split_reading(self, value: Expr, argument: Expr | None, condition: Expr | None) -> AggregateReading | None:
         """How an aggregate is read off the parts of a value; None if it is not measured in parts."""
         function = value.param.function
+        if function in BY_RANK:
+            return None
         split = self.splits.beside(condition) if argument is None else (argument, condition)
         if split not in self.splits.values or (argument is None and function != "count") or value.param.distinct:
             return None
@@ -159,38 +164,77 @@ class _Readings:
             return None
         assert split is not None
         low, high = _value_bounds(split[0], value)
-        step, lower, upper = _choose_grid(split[0], low, high, _STEPS, _MOST_STEPS)
-        below, above = (self._part(*split, (step, lower, upper), end) for end in (lower, upper))
-        parts = [below, above]
-        each = Fraction(1) / (step * (upper - lower))  # one row, by what the two parts differ
-        if function == "avg":
-            reading = AggregateReading(
-                how=How.MEAN,
-                measures=(below, above),
-                weights=(each, -each),
-                centre=lower * step,
-                lower=low,
-                upper=high,
-            )
+        curved = split in self.splits.curved
+        grid = _choose_grid(split[0], low, high, _STEPS, _MOST_CURVED if curved else _MOST_STEPS)
+        parts, lines = self._curved_parts(split, grid) if curved else self._two_parts(split, grid)
+        if function == "count":
+            parts, line = self._counted_parts(argument, split, parts, lines.count)
+            reading = _linear(parts, line, whole=True)
         elif function == "sum":
-            ends = (upper * step * each, -lower * step * each)
-            reading = _linear(parts[: 2 if lower else 1], ends)
+            start = grid[1] * grid[0]
+            line = tuple(t + start * c for t, c in zip(lines.total, lines.count, strict=True))
+            reading = _linear(parts, line)
         else:
-            if argument is None:
-                missing = build("not", [build("present", [split[0]])])
-                missing = missing if condition is None else build("and", [condition, missing])
-                name = f"COUNT({readable(split[0])} IS NULL)"
-                parts.append(self._add(BoundedSum(name=name, condition=missing), 1.0))
-            reading = _linear(parts, (each, -each, Fraction(1)), whole=True)
+            reading = _statistic(value, parts, lines, (grid[1] * grid[0], low, high))
         self._join(parts)
         return reading
 
-    def _part(self, argument: Expr, condition: Expr | None, grid: tuple[Fraction, int, int], end: int) -> int:
-        """The sum of a value less one of its ends."""
+    def _counted_parts(
+        self, argument: Expr | None, split: Split, parts: list[int], line: tuple[Fraction, ...]
+    ) -> tuple[list[int], tuple[Fraction, ...]]:
+        """What a count is read off: of all rows, a part more that counts those without the value."""
+        if argument is not None:
+            return parts, line
+        missing = build("not", [build("present", [split[0]])])
+        missing = missing if split[1] is None else build("and", [split[1], missing])
+        place = self._add(BoundedSum(name=f"COUNT({readable(split[0])} IS NULL)", condition=missing), 1.0)
+        return [*parts, place], (*line, Fraction(1))
+
+    def _two_parts(self, split: Split, grid: tuple[Fraction, int, int]) -> tuple[list[int], _PartLines]:
+        """The sums of a value less either of its ends."""
         step, lower, upper = grid
-        name = f"SUM({readable(argument)} - {shown(end * step)})"
+        each = Fraction(1) / (step * (upper - lower))  # one row, by what the two parts differ
+        parts = [self._part(split, grid, end) for end in (lower, upper)]
+        return parts, _PartLines(total=(Fraction(1), Fraction(0)), count=(each, -each))
+
+    def _curved_parts(self, split: Split, grid: tuple[Fraction, int, int]) -> tuple[list[int], _PartLines]:
+        """The sums of the squares of a value less either of its ends, and of twice the product of both."""
+        step, lower, upper = grid
+        span, none = step * (upper - lower), Fraction(0)
+        ends = ((upper, None), (lower, upper), (lower, None))
+        parts = [self._part(split, grid, end, square=True, other=other) for end, other in ends]
+        lines = _PartLines(
+            total=(none, 1 / (2 * span), 1 / span),
+            count=(1 / span**2,) * 3,
+            squares=(none, none, Fraction(1)),
+        )
+        return parts, lines
+
+    def _part(
+        self,
+        split: Split,
+        grid: tuple[Fraction, int, int],
+        end: int,
+        *,
+        square: bool = False,
+        other: int | None = None,
+    ) -> int:
+        """The sum of a value less one of its ends, of its square, or of the product with what is left to the other."""
+        (argument, condition), (step, lower, upper) = split, grid
+        less = f"{readable(argument)} - {shown(end * step)}"
+        name = f"SUM({less})" if not square else f"SUM of squares({less})"
+        if other is not None:
+            name = f"SUM of products({less}, {shown(other * step)} - {readable(argument)})"
         sums = BoundedSum(
-            name=name, value=argument, condition=condition, step=step, lower=lower, upper=upper, centre=end
+            name=name,
+            value=argument,
+            condition=condition,
+            step=step * step if square else step,
+            lower=lower,
+            upper=upper,
+            centre=end,
+            square=square,
+            other=other,
         )
         return self._add(sums, 1.0)
 
@@ -334,9 +378,43 @@ class _Readings:
         return place
 
 
+@dataclass(frozen=True, slots=True)
+class _PartLines:
+    """How the sum from a value's lower end, its count and the sum of its squares from there are read off its parts."""
+
+    total: tuple[Fraction, ...]
+    count: tuple[Fraction, ...]
+    squares: tuple[Fraction, ...] = ()
+
+
+def _statistic(
+    value: Expr, parts: Sequence[int], lines: _PartLines, place: tuple[Fraction, Fraction, Fraction]
+) -> AggregateReading:
+    """An average or a variance, read off the parts of a value."""
+    function, (start, low, high) = value.param.function, place
+    if function == "avg":
+        return AggregateReading(
+            how=How.MEAN,
+            measures=tuple(parts),
+            lines=(lines.total, lines.count),
+            centre=start,
+            lower=low,
+            upper=high,
+        )
+    return AggregateReading(
+        how=How.VARIANCE,
+        measures=tuple(parts),
+        lines=(lines.total, lines.squares, lines.count),
+        centre=start,
+        upper=(high - low) ** 2 / 4,
+        root=function.startswith("stddev"),
+        sample=function.endswith("samp"),
+    )
+
+
 def _linear(measures: Sequence[int], weights: Sequence[Fraction], *, whole: bool = False) -> AggregateReading:
     """A weighted sum of measures; one that is a measure is that measure."""
-    pairs = tuple(zip(measures, weights, strict=False))
+    pairs = tuple((place, weight) for place, weight in zip(measures, weights, strict=True) if weight)
     if len(pairs) == 1 and pairs[0][1] == 1:
         return AggregateReading(how=How.REF, measures=(pairs[0][0],))
     numbers, shares = (tuple(part) for part in zip(*pairs, strict=True))

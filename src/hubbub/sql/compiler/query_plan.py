@@ -62,7 +62,8 @@ class SumKind(StrEnum):
 class BoundedSum:
     """One integer per key: the sum of ``value`` on its grid, clamped to [lower, upper] steps, less ``centre``.
 
-    ``value`` None counts rows. ``square`` squares the clamped, centred integer.
+    ``value`` None counts rows. ``square`` squares the clamped, centred integer; with ``other`` it is multiplied by
+    twice its distance from that end: with both squares that is the square of what lies between the ends.
     """
 
     name: str
@@ -74,6 +75,7 @@ class BoundedSum:
     upper: int = 1
     centre: int = 0
     square: bool = False
+    other: int | None = None
     fine: int = 1  # the integers that leave the engine count parts of a step, so many of them to one
 
     @property
@@ -83,7 +85,7 @@ class BoundedSum:
 
     @property
     def interval(self) -> tuple[int, int]:
-        """The least and the largest integer that one row adds."""
+        """The least and the largest integer that one row adds; of a middle part, with the two that it goes with."""
         low, high = self.lower - self.centre, self.upper - self.centre
         if self.square:
             low, high = 0, max(low * low, high * high)
@@ -207,13 +209,14 @@ class How(StrEnum):
 class AggregateReading:
     """Where an aggregate's value comes from: measures by index (total, count, squares), or a curve and a level.
 
-    ``weights`` make a LINEAR reading of the measures; with them, a MEAN has the first measure as its total, and the
-    weighted sum as its count. ``whole`` says that it counts.
+    ``weights`` make a LINEAR reading of the measures. ``lines`` do so for what a MEAN (total, count) or a VARIANCE
+    (total, squares, count) is worked out from; without them, these are measures. ``whole`` says that it counts.
     """
 
     how: How
     measures: tuple[int, ...] = ()
     weights: tuple[Fraction, ...] = ()
+    lines: tuple[tuple[Fraction, ...], ...] = ()
     whole: bool = False
     centre: Fraction = Fraction(0)
     lower: Fraction | None = None

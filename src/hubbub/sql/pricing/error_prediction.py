@@ -94,7 +94,7 @@ def _predict_column(
         parts = (_part_words(reading, plan, spent, confidence, count) for reading in readings_in(value))
         return Predicted(name, None, f"from its parts: {', '.join(parts)}")
     reading: AggregateReading = value.param
-    error = _reading_error(reading, plan, spent, confidence, count)
+    error = reading_error(reading, plan, spent, confidence, count)
     if error is not None:
         given = "" if reading.how in _SUMS else f" if a group has {count:,.0f} rows"
         return Predicted(name, error, f"±{_short_number(error)}{given}")
@@ -114,7 +114,7 @@ def _part_words(
     else:
         names = ", ".join(plan.measures[index].name for index in reading.measures)
         part = names if reading.how is How.REF else f"{reading.function or reading.how.value} of {names}"
-    error = _reading_error(reading, plan, spent, confidence, count)
+    error = reading_error(reading, plan, spent, confidence, count)
     return f"{part} {_error_formula(reading, plan, spent, confidence) if error is None else f'±{_short_number(error)}'}"
 
 
@@ -139,19 +139,20 @@ def quantile_rank_error(reading: AggregateReading, noise: QuantileNoise, confide
     return noise.error(confidence)
 
 
-def _reading_error(
+def reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
+    """The error of a reading; None where it depends on the data."""
     if reading.how is How.LINEAR:
         return _line_error(reading, plan, spent, confidence)
     if reading.how in _SUMS:
-        return _size_error(reading, plan, spent, confidence)
+        return size_error(reading, plan, spent, confidence)
     if reading.how is How.MEAN and count:
-        return _size_error(reading, plan, spent, confidence) / count
+        return size_error(reading, plan, spent, confidence) / count
     return None
 
 
-def _size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
+def size_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
     """The error of a reading, times the number of rows where it is an average of them.
 
     An average's depends a little on where it lies: at half the range from the middle, here.
@@ -179,8 +180,8 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
         return (1.0,)
     if reading.how is How.LINEAR:
         return tuple(map(float, reading.weights))
-    if reading.how is How.MEAN and reading.weights:
-        return (0.75, 0.25)
+    if reading.lines:
+        return _line_effects(reading)
     if reading.how is How.MEAN:
         assert reading.lower is not None and reading.upper is not None
         return (1.0, float(reading.upper - reading.lower) / 4)
@@ -190,13 +191,31 @@ def _effects(reading: AggregateReading) -> tuple[float, ...]:
     return (float(reading.upper) ** 0.5, float(reading.upper) / 4, 1.0)
 
 
+def _line_effects(reading: AggregateReading) -> tuple[float, ...]:
+    """The same where all is read off the parts of one value, for an average at half the range from the middle.
+
+    The variance is reckoned to be half of the square of that distance, or a thirty-second of the range squared.
+    """
+    total, *squares, count = reading.lines
+    if not squares:
+        assert reading.lower is not None and reading.upper is not None
+        mean = float(reading.upper - reading.lower) / 4
+        return tuple(abs(float(t) - mean * float(c)) for t, c in zip(total, count, strict=True))
+    assert reading.upper is not None  # the largest variance: a quarter of the range squared
+    mean, spread = float(reading.upper) ** 0.5 / 2, float(reading.upper) / 8
+    return tuple(
+        abs(float(q) - 2 * mean * float(t) + (mean**2 - spread) * float(c))
+        for t, q, c in zip(total, squares[0], count, strict=True)
+    )
+
+
 def typical_error(plans: Sequence[QuestionPlan], spent: Sequence[NoiseAllocation], confidence: float) -> float:
     """The geometric mean over all columns of their errors: free of units, and good for comparing noises alone.
 
     Each level of totals counts alike, however many rows it has: who asks for totals wants them as well told.
     """
     logs = [
-        fmean(math.log(max(_size_error(reading, plan, each, confidence), 1e-300)) for reading in readings)
+        fmean(math.log(max(size_error(reading, plan, each, confidence), 1e-300)) for reading in readings)
         for plan, noise in zip(plans, spent, strict=True)
         for _, each in level_allocations(plan, noise)
         for output in plan.outputs
@@ -207,7 +226,7 @@ def typical_error(plans: Sequence[QuestionPlan], spent: Sequence[NoiseAllocation
 
 def _error_formula(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> str:
     if reading.how is How.MEAN:
-        return f"±{_short_number(_size_error(reading, plan, spent, confidence))} / number of rows"
+        return f"±{_short_number(size_error(reading, plan, spent, confidence))} / number of rows"
     return "depends on the number of rows"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.accounting import LOSS_UNIT, Currency, Limit
@@ -151,13 +151,25 @@ def price_of_share(terms: PriceTerms, kind: NoiseKind, limit: Limit, line: Accou
 
     So n questions of an n-th fit, whatever noise each has: none closes the account that the others count on.
     """
-    share, whole = fraction_of(terms.share, name="share", one=True), line.limit.whole if line.limit else limit.whole
-    part = Fraction(int(whole.loss * share), LOSS_UNIT)
     if limit.currency is Currency.PURE:
-        return Price(epsilon=part)
+        return Price(epsilon=_share_of(limit.whole.loss if line.limit is None else line.limit.whole.loss, terms))
+    by_loss, by_epsilon = shares_of_accounts(terms, line.limit or limit)
     if limit.currency is Currency.CONCENTRATED or line.limit is None or line.limit.fits_loss(line.spent):
-        return price_in_rho(part, limit, choosing=choosing)
-    return price_in_epsilon(Fraction(int(whole.epsilon * share), LOSS_UNIT), kind, limit, choosing=choosing)
+        return price_of(by_loss, kind, limit, choosing=choosing)
+    return price_of(by_epsilon, kind, limit, choosing=choosing)
+
+
+def shares_of_accounts(terms: PriceTerms, limit: Limit) -> tuple[PriceTerms, PriceTerms]:
+    """A share as a price in either account: a part of its rho, and of its epsilon."""
+    whole = limit.whole
+    return (
+        replace(terms, share=None, rho=_share_of(whole.loss, terms)),
+        replace(terms, share=None, epsilon=_share_of(whole.epsilon, terms)),
+    )
+
+
+def _share_of(whole: int, terms: PriceTerms) -> Fraction:
+    return Fraction(int(whole * fraction_of(terms.share, name="share", one=True)), LOSS_UNIT)
 
 
 def _check_no_delta(terms: PriceTerms, limit: Limit) -> None:

@@ -8,9 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hubbub.accounting import Limit
+from hubbub.relations import Expr
 from hubbub.sql.compiler.query_plan import AggregateReading, How, NoiseKind, QuestionPlan, readings_in, whole_shares
 from hubbub.sql.pricing.error_prediction import assumed_count, predict_errors
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.sql.pricing.price import Price, PriceTerms, price_in_epsilon, price_in_rho
+from hubbub.sql.pricing.promised_error import keeps_mean, mean_reach
 from hubbub.sql.quote import QueryPlan, quote_plan
 from hubbub.terms import CannotPromise, exact, fraction_of, positive
 
@@ -32,9 +35,19 @@ def price_within(planned: QueryPlan, terms: PriceTerms, limit: Limit) -> tuple[Q
         return price_in_rho(amount, limit, choosing=planned.chooses_keys)
 
     def enough(amount: Fraction) -> bool:
-        return _worst_error(planned, price(amount), level, reckoned) <= wanted
+        return _keeps_promise(planned, price(amount), level, reckoned, wanted)
 
     return planned, price(_least_price(enough))
+
+
+def lacks_count(planned: QueryPlan) -> bool:
+    """Whether an error could be promised if it were known how many rows each group has, and is not without that."""
+    if planned.chooses_keys or len(planned.plans) > 1:
+        return False
+    _check_promise(planned, Fraction(1))
+    [plan] = planned.plans
+    readings = [reading for output in plan.outputs for reading in readings_in(output.value)]
+    return any(reading.how is How.MEAN for reading in readings) and not assumed_count(plan, None)
 
 
 def _least_price(enough: Callable[[Fraction], bool]) -> Fraction:
@@ -89,18 +102,35 @@ def _noise_effects(
         return {index: moved[index] * abs(float(weight)) for index, weight in weights}
     total, count = reading.measures[:2]
     rows = assumed_count(plan, reckoned) or 1.0
-    assert reading.lower is not None and reading.upper is not None
-    return {total: moved[total] / rows, count: moved[count] / rows * float(reading.upper - reading.lower) / 4}
+    if reading.lines:  # the parts of a value share a price: how it is shared among them is no question
+        return {index: size / rows for index, size in moved.items()}
+    return {total: moved[total] / rows, count: moved[count] / rows * float(mean_reach(reading))}
 
 
-def _worst_error(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None) -> float:
+def _keeps_promise(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None, wanted: float) -> bool:
+    """Whether each column of each group is off by at most ``wanted`` with that noise, whatever the data are."""
     quote = quote_plan(planned, price)
-    errors = [
-        each.error
+    return all(
+        _plan_keeps(plan, spent, level, reckoned, wanted)
         for plan, spent in zip(planned.plans, quote.spent, strict=True)
-        for each in predict_errors(plan, spent, confidence=level, assume=reckoned)
-    ]
-    return max(error for error in errors if error is not None)
+    )
+
+
+def _plan_keeps(
+    plan: QuestionPlan, spent: NoiseAllocation, level: float, reckoned: Fraction | None, wanted: float
+) -> bool:
+    """The same of one plan; what previews say of averages is less than what is kept, and not worked out."""
+    rows = assumed_count(plan, reckoned) or 0.0
+    means = [output.value.param for output in plan.outputs if _is_mean(output.value)]
+    others = replace(plan, outputs=tuple(output for output in plan.outputs if not _is_mean(output.value)))
+    return all(keeps_mean(mean, plan, spent, rows=rows, wanted=wanted, confidence=level) for mean in means) and all(
+        each.error is None or each.error <= wanted
+        for each in predict_errors(others, spent, confidence=level, assume=reckoned)
+    )
+
+
+def _is_mean(value: Expr) -> bool:
+    return value.op == "read" and value.param.how is How.MEAN
 
 
 def _check_promise(planned: QueryPlan, reckoned: Fraction | None) -> None:

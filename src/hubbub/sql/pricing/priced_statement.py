@@ -10,14 +10,16 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hubbub.accounting import Currency
+from hubbub.accounting import Currency, Limit
 from hubbub.ledger import AccountBalance
 from hubbub.relations import limits
 from hubbub.releases import request_for
 from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.jobs import AskJob
+from hubbub.sql.pricing.count_first import CountFirst, count_terms
 from hubbub.sql.pricing.noise_choice import Alternative, alternative_of, rank_alternatives
-from hubbub.sql.pricing.price import AUTO, Price, PriceTerms, noise_kinds, price_plan
+from hubbub.sql.pricing.price import AUTO, Price, PriceTerms, noise_kinds, price_plan, shares_of_accounts
+from hubbub.sql.pricing.price_for_error import lacks_count, price_within
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_kinds, quote_plan
 from hubbub.sql.relation.ask_relation import RelationQuote, quote_relation, share_terms
 from hubbub.sql.relation.find_inner import AskedRelation, bounds_named, find_relation
@@ -25,6 +27,8 @@ from hubbub.terms import CannotPromise, HubbubError, MissingParameter, OutOfRang
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
+
+_WORTH_TELLING = 1.05  # times that an error is smaller
 
 
 def price_statement(
@@ -34,14 +38,35 @@ def price_statement(
     totals: Mapping[str, object] | None,
     *,
     clipping: bool = False,
-) -> Sequence[Alternative] | RelationQuote:
-    """The question with each noise that it can have at that price, best first; or a statement around questions."""
+) -> Sequence[Alternative] | RelationQuote | CountFirst:
+    """The question with each noise that it can have at that price, best first; or a statement around questions.
+
+    One whose price hangs on how many rows there are is priced in two steps.
+    """
     wanted = connection.population.noise if terms.noise == AUTO else terms.noise
-    planned = plan_statement(connection, text, totals, noise_kinds(connection.limit, wanted), clipping=clipping)
+    kinds = noise_kinds(connection.limit, wanted)
+    planned = plan_statement(connection, text, totals, kinds, clipping=clipping)
     if not isinstance(planned, AskedRelation):
-        return _rank(connection, planned, terms)
+        if terms.within is not None and terms.assume is None and lacks_count(planned[0]):
+            return CountFirst(text, _price_count(connection, text, kinds, terms), planned, terms)
+        return rank_plans(connection, planned, terms)
     part = share_terms(terms, planned)
-    return quote_relation(planned, lambda plans: _rank(connection, plans, part))
+    return quote_relation(planned, lambda plans: rank_plans(connection, plans, part))
+
+
+def _price_count(
+    connection: Connection, text: str, kinds: Sequence[NoiseKind], terms: PriceTerms
+) -> Sequence[Alternative]:
+    """The count that is bought before the averages of a question."""
+    plans = plan_kinds(
+        text, connection.dataset, kinds, totals={}, clipping=False, norm=_norm(connection), count_first=True
+    )
+    return rank_plans(connection, plans, count_terms(terms, connection.limit))
+
+
+def _norm(connection: Connection) -> str:
+    """In which a person's totals are bounded."""
+    return "L1" if connection.limit.currency is Currency.PURE else "L2"
 
 
 def plan_statement(
@@ -54,9 +79,8 @@ def plan_statement(
 ) -> Sequence[QueryPlan] | AskedRelation:
     """The plans of a question, one for each kind of noise; or a statement around some."""
     connection.check_open()
-    bounds, limit = {} if totals is None else _check_totals(totals), connection.limit
-    norm = "L1" if limit.currency is Currency.PURE else "L2"
-    choose = limit.whole.delta > 0
+    bounds = {} if totals is None else _check_totals(totals)
+    norm, choose = _norm(connection), connection.limit.whole.delta > 0
 
     def plan(inner: str, own: Mapping[str, Fraction]) -> Sequence[QueryPlan]:
         return plan_kinds(
@@ -80,7 +104,7 @@ def plan_statement(
     return relation
 
 
-def _rank(connection: Connection, plans: Sequence[QueryPlan], terms: PriceTerms) -> Sequence[Alternative]:
+def rank_plans(connection: Connection, plans: Sequence[QueryPlan], terms: PriceTerms) -> Sequence[Alternative]:
     """The question with each noise that it can have at that price, best first.
 
     What is best may depend on what is spent; one that was answered already is best in any case, since it is free.
@@ -105,13 +129,29 @@ def _rank(connection: Connection, plans: Sequence[QueryPlan], terms: PriceTerms)
     return ranked
 
 
+def share_note(connection: Connection, ranked: Sequence[Alternative], terms: PriceTerms) -> str:
+    """Where a share was taken of rho, and the same share of epsilon would tell more: by how much; else nothing."""
+    if terms.share is None or connection.limit.currency is not Currency.EITHER:
+        return ""
+    _, by_epsilon = shares_of_accounts(terms, _present_limit(connection))
+    other = rank_plans(connection, [each.quote.planned for each in ranked], by_epsilon)[0]
+    times = ranked[0].error / other.error if other.error else 1.0
+    if times < _WORTH_TELLING or not other.fits:
+        return ""
+    closes = ", and uses up the account of rho for good" if other.closes else ""
+    epsilon = float(exact(by_epsilon.epsilon, name="epsilon"))
+    return f"The same share of epsilon (epsilon={epsilon:.4g}) has an error {times:.2g} times smaller{closes}."
+
+
+def _present_limit(connection: Connection) -> Limit:
+    return connection.balance().limit or connection.limit
+
+
 def _price_plan(
     connection: Connection, planned: QueryPlan, terms: PriceTerms, line: Callable[[], AccountBalance]
 ) -> tuple[QueryPlan, Price]:
     if terms.within is None:
         return planned, price_plan(terms, planned.noise, connection.limit, line, choosing=planned.chooses_keys)
-    from hubbub.sql.pricing.price_for_error import price_within
-
     return price_within(planned, terms, connection.limit)
 
 

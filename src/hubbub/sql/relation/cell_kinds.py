@@ -159,7 +159,7 @@ class CellKinds:
             highs[at] = np.where(np.isnan(most), np.inf, most)[at]
         if self._linear.any():
             assert self._atoms is not None and self.weights is not None
-            half = self._atoms.radii(self._atoms.weights(self.weights[:, self._linear].T), level)
+            half = self._atoms.radii(self.weights[:, self._linear].T, level)
             lows[self._linear], highs[self._linear] = self.values[self._linear] - half, self.values[self._linear] + half
         for column, (top, bottom) in self._ratios.items():
             self._put_ratio(lows, highs, column, (top, bottom), level)
@@ -169,7 +169,7 @@ class CellKinds:
 
     def _put_ratio(self, lows: Floats, highs: Floats, column: int, parts: tuple[int, int], level: float) -> None:
         assert self._atoms is not None and self.weights is not None
-        top, bottom = (self._atoms.weights(self.weights[:, :, part].T) for part in parts)
+        top, bottom = (self.weights[:, :, part].T for part in parts)
         values = self.values[:, parts[0]], self.values[:, parts[1]]
         low, high = self._atoms.ratio_ends(top, bottom, values, level)
         own = (self.how[:, column] == FIELLER) & np.isfinite(self.values[:, column])

@@ -10,6 +10,7 @@ import numpy as np
 from hubbub.releases import Noise
 from hubbub.releases.formulas import (
     LinearForm,
+    NearestWhole,
     Spread,
     effective_std_dev,
     fieller_interval,
@@ -27,16 +28,24 @@ Parts = tuple[tuple[Fraction, Noise], ...]
 
 
 class Atoms:
-    """The independent noises in released numbers, and how much of each is in which number."""
+    """The independent noises in released numbers, and how much of each is in which number.
+
+    A count that is read off several noises is told as the whole number next to their sum: between the two lies a
+    distance of at most a half, spread as evenly as the noises' fractions are.
+    """
 
     def __init__(self, tables: InnerTables) -> None:
         self.noises: list[Noise] = []
         self.steps: list[Fraction] = []
         self.is_sum = np.zeros(tables.size, dtype=bool)
+        self._rounded = np.zeros(tables.size)
         self._places: dict[tuple[object, ...], int] = {}
         entries: list[tuple[int, int, Fraction]] = []
         for release, column, stretch in tables.noisy():
-            line: LinearForm | None = release.columns[column.place].formula.line()
+            formula = release.columns[column.place].formula
+            line: LinearForm | None = formula.line()
+            if isinstance(formula, NearestWhole):
+                line, self._rounded[stretch] = formula.a.line(), 1.0
             if line is None:
                 continue
             self.is_sum[stretch] = True
@@ -62,8 +71,9 @@ class Atoms:
         largest = np.abs(weights).max(axis=1, keepdims=True, initial=0.0)
         return np.where(np.abs(weights) <= 1e-9 * largest, 0.0, weights)
 
-    def radii(self, weights: Floats, level: float) -> Floats:
-        """How far each weighted sum strays, at most, with that confidence."""
+    def radii(self, of_numbers: Floats, level: float) -> Floats:
+        """How far each weighted sum of released numbers strays, at most, with that confidence."""
+        weights = self.weights(of_numbers)
         reach = np.abs(weights) * np.array([float(step) for step in self.steps])
         spread = reach * np.array([noise.std_dev() for noise in self.noises])
         variance = (spread**2).sum(axis=1)
@@ -75,6 +85,12 @@ class Atoms:
         radii: Floats = corrected * np.sqrt(variance) + reach.max(axis=1, initial=0.0) / 2
         for row in np.flatnonzero(((weights != 0).sum(axis=1) <= _FEW) | (excess > _SPIKED)):
             radii[row] = self._exact_radius(weights[row], level)
+        return radii + self._rounding_radii(of_numbers, z)
+
+    def _rounding_radii(self, of_numbers: Floats, z: float) -> Floats:
+        """How far rounding to counts moves each sum, at most: all halves, or what is likely of many."""
+        rounded = np.abs(of_numbers) * self._rounded
+        radii: Floats = np.minimum(rounded.sum(axis=1) / 2, z * np.sqrt((rounded**2).sum(axis=1) / 12))
         return radii
 
     def _exact_radius(self, line: Floats, level: float) -> float:
@@ -85,7 +101,9 @@ class Atoms:
     def ratio_ends(
         self, top: Floats, bottom: Floats, values: tuple[Floats, Floats], level: float
     ) -> tuple[Floats, Floats]:
-        """Fieller's interval of a ratio, row by row."""
+        """Fieller's interval of a ratio of two sums of released numbers, row by row."""
+        over, under = top * self._rounded, bottom * self._rounded
+        tops, bottoms = self.weights(top), self.weights(bottom)
         variances = np.array(
             [(float(s) * effective_std_dev(n, level)) ** 2 for s, n in zip(self.steps, self.noises, strict=True)]
         )
@@ -93,8 +111,14 @@ class Atoms:
         factor = laplace_factor(level) if is_laplace else normal_quantile(level)
         lows, highs = np.empty(len(top)), np.empty(len(top))
         for row in range(len(top)):
-            a, b = top[row], bottom[row]
-            spread = Spread(float(a * a @ variances), float(b * b @ variances), float(a * b @ variances), factor)
+            a, b = tops[row], bottoms[row]
+            c, d = over[row], under[row]
+            spread = Spread(
+                float(a * a @ variances + c @ c / 12),
+                float(b * b @ variances + d @ d / 12),
+                float(a * b @ variances + c @ d / 12),
+                factor,
+            )
             low, high = fieller_interval(values[0][row : row + 1], values[1][row : row + 1], spread)
             lows[row], highs[row] = low[0], high[0]
         return lows, highs

@@ -138,7 +138,7 @@ class MeasureSums:
         """The value on its grid, clamped in integers; NULL and NaN are missing."""
         assert measure.value is not None
         step = _root(measure.step) if measure.square else measure.step
-        grid = IntegerGrid(step, measure.lower, measure.upper, measure.centre, measure.square)
+        grid = IntegerGrid(step, measure.lower, measure.upper, measure.centre, measure.square, measure.other)
         return on_grid(self.rows.value(measure.value), grid)
 
     def _total(self, column: NamedValue, measure: BoundedSum) -> Expr:

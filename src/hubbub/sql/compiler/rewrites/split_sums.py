@@ -1,4 +1,4 @@
-"""COUNT, SUM and AVG of one value from parts that share a price.
+"""COUNT, SUM, AVG, VAR and STDDEV of one value from parts that share a price.
 
 Of a value x between lo and hi two sums are measured: below = sum(x - lo) and above = sum(x - hi). A row moves them by
 x - lo and hi - x, together by hi - lo, whatever x is: so Laplace noise of scale cap (hi - lo) / epsilon on *each* costs
@@ -8,6 +8,13 @@ epsilon once (``docs/proofs/sql.md``, "Measures that share a price"). Every stat
 
 so that SUM is as exact as if it had been asked alone, and AVG a third more exact than from a sum and a count that pay
 half each. A row without a value moves neither: a third part counts these, and COUNT(*) is COUNT(x) and that.
+
+Where a variance is asked for there are three, the Bernstein polynomials of degree 2: with d = hi - lo the sums of
+(hi - x)^2, 2 (x - lo) (hi - x) and (x - lo)^2, which a row moves by d^2 together. With these three as A, B and C
+
+    COUNT(x) = (A + B + C) / d^2    SUM(x - lo) = (B / 2 + C) / d    SUM((x - lo)^2) = C
+
+and the variance follows from them, 1.3 to 2.7 times as exact as from a count, a sum and squares that pay a part each.
 """
 
 from __future__ import annotations
@@ -19,15 +26,17 @@ from hubbub.relations import DOUBLE, Expr
 from hubbub.sql.compiler.question import Question
 
 _READ = ("count", "sum", "avg")
-_BY_RANK = {"quantile", "min", "max"}  # which have noise of their own
+_CURVED = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+BY_RANK = {"quantile", "min", "max"}  # which have noise of their own
 Split = tuple[Expr, Expr | None]  # a value, and the condition (FILTER) under which it is added up
 
 
 @dataclass(frozen=True, slots=True)
 class SplitValues:
-    """Which values are measured in two parts, and beside which of them the rows of a condition are counted."""
+    """Which values are measured in two parts or in three, and beside which of them rows of a condition are counted."""
 
     values: tuple[Split, ...] = ()
+    curved: tuple[Split, ...] = ()  # those in three
     rows: tuple[tuple[Expr | None, Split], ...] = ()
 
     def beside(self, condition: Expr | None) -> Split | None:
@@ -39,22 +48,25 @@ NOT_SPLIT = SplitValues()
 
 
 def split_values(question: Question) -> SplitValues:
-    """The values of a question that are better measured in two parts: an average, or a sum with a count."""
+    """The values of a question that are better measured in parts: an average, a variance, or a sum with a count."""
     asked = [part for value in _answer_values(question) for part in aggregates_in(value)]
     splits: list[Split] = []
+    curved: list[Split] = []
     rows: dict[Expr | None, Split] = {}
     for value, condition in dict.fromkeys(_split_of(part) for part in asked if part.args):
         if value is None or not _can_split(value):
             continue
-        functions = {part.param.function for part in asked if _split_of(part) == (value, condition)} - _BY_RANK
-        if not functions <= set(_READ):
+        functions = {part.param.function for part in asked if _split_of(part) == (value, condition)} - BY_RANK
+        if not functions <= {*_READ, *_CURVED}:
             continue
+        curved += [(value, condition)] if functions & set(_CURVED) else []
         counts_rows = any(_split_of(part) == (None, condition) and part.param.function == "count" for part in asked)
-        if "avg" in functions or ("sum" in functions and (counts_rows or "count" in functions)):
+        single = functions & {"avg", *_CURVED}
+        if single or ("sum" in functions and (counts_rows or "count" in functions)):
             splits.append((value, condition))
             if counts_rows:
                 rows.setdefault(condition, (value, condition))
-    return SplitValues(tuple(splits), tuple(rows.items()))
+    return SplitValues(tuple(splits), tuple(curved), tuple(rows.items()))
 
 
 def counts_present(value: Expr) -> bool:
