@@ -351,9 +351,9 @@ def test_names_of_classes_and_fields_do_not_leak() -> None:
     for planned in accepted(0):
         _keys(planned.identity()["plans"], keys)
     here = "rows where keys sums curves quantiles bound of values adds if step lower upper centre squared other parts "
-    here += "width cells shape rows_per_key totals norm as join on at_most unique_by ranked_by table private prepared fields "
-    here += "by having distinct op args with type from digits kind name value function order filtered person others "
-    here += "fraction float datetime date chosen most weighted months days seconds"
+    here += "width cells shape rows_per_key totals norm as join on at_most unique_by ranked_by table private "
+    here += "prepared fields by having distinct op args with type from digits kind name value function order "
+    here += "filtered person others fraction float datetime date chosen most weighted months days seconds"
     assert keys <= set(here.split())
 
 
