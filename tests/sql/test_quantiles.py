@@ -161,7 +161,9 @@ def test_min_and_max_follow_the_noise(db: Connection) -> None:
 def test_a_preview_tells_the_error_in_rows_before_any_data_is_read(db: Connection) -> None:
     [one] = db.preview("SELECT MEDIAN(x) AS m FROM table", epsilon=1).columns
     assert one.predicted.error is None
-    assert one.predicted.words.startswith("off by at most 16 rows in rank where values lie densely; the interval spans")
+    assert one.predicted.words.startswith(
+        "off by at most 16.4 rows in rank where values lie densely; the interval spans"
+    )
     two = db.preview("SELECT MEDIAN(x) AS m, QUANTILE_CONT(x, 0.25) AS q FROM table", epsilon=1).columns
     assert "2 levels at once" in two[0].mechanism
 
