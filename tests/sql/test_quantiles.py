@@ -14,6 +14,7 @@ import pytest
 
 from hubbub.mechanisms import JointQuantiles, NoisyCDF
 from hubbub.releases import Release
+from hubbub.releases.release import UNKNOWN
 from hubbub.sql import Connection, connect, measurement
 from hubbub.sql.measurement import NoisyResult, QuantilePairs
 from hubbub.sql.pricing.price import Price
@@ -166,6 +167,19 @@ def test_a_preview_tells_the_error_in_rows_before_any_data_is_read(db: Connectio
     )
     two = db.preview("SELECT MEDIAN(x) AS m, QUANTILE_CONT(x, 0.25) AS q FROM table", epsilon=1).columns
     assert "2 levels at once" in two[0].mechanism
+
+
+def test_the_preview_says_how_many_rows_an_interval_needs_and_the_release_that_they_may_not_be_there(
+    db: Connection,
+) -> None:
+    text = "SELECT MEDIAN(x) AS m FROM table WHERE x < {limit}"
+    [one] = db.preview(text.format(limit=0), epsilon=1).columns
+    needed = int(one.predicted.words.split("needs about ")[1].split(" rows")[0].replace(",", ""))
+    assert 100 < needed < 200
+    nobody, many = (db.sql(text.format(limit=limit), epsilon=1) for limit in (0, needed / 10))
+    assert nobody["m"].interval() == ([0], [200])  # with so few rows no middle is anything but chance
+    assert f"m: {UNKNOWN}" in nobody.remarks()
+    assert f"m: {UNKNOWN}" not in many.remarks()
 
 
 def test_beside_many_levels_the_preview_says_which_quantile_stands_for_the_end(db: Connection) -> None:

@@ -192,6 +192,12 @@ class JointQuantiles(Mechanism):
         """By how many rows the ends lie from the quantile where values lie densely, on average."""
         return self.rank_unit(level) * self.window * _OVERSHOOT + 1
 
+    def rows_needed(self, level: Real) -> int:
+        """With fewer rows than this the window reaches beyond the first or the last, and an end beyond all cells."""
+        place = fraction_of(level, name="level", zero=True, one=True)
+        away = math.ceil(self.window * self._unit(place))
+        return self.from_end(place) + away if place in (0, 1) else math.ceil(away / min(place, 1 - place))
+
     @staticmethod
     def pair_stretch(levels: int, cells: int, confidence: Real) -> float:
         """How much wider than what was drawn, around its middle, one of that confidence is: 1 up to 95%."""
