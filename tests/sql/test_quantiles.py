@@ -182,6 +182,18 @@ def test_the_preview_says_how_many_rows_an_interval_needs_and_the_release_that_t
     assert f"m: {UNKNOWN}" not in many.remarks()
 
 
+def test_a_preview_of_many_quantiles_says_each_thing_once(db: Connection) -> None:
+    preview = db.preview("SELECT QUANTILE_CONT(x, [0.1, 0.25, 0.75, 0.9]) AS q, COUNT(*) AS n FROM table", epsilon=1)
+    exact, *_ = preview.sections()
+    assert exact.table is not None
+    assert [line[0] for line in exact.table.rows] == ["q_p10, q_p90", "q_p25, q_p75", "n"]
+    assert len(preview.noises) == 2
+    noises = next(section for section in preview.sections() if section.heading == "With which noise")
+    assert noises.table is not None
+    assert noises.table.header == ("noise", "q_p10, q_p90", "q_p25, q_p75", "n", "charged", "more like it")
+    assert all(len(words) < 70 for row in noises.table.rows for words in row)
+
+
 def test_beside_many_levels_the_preview_says_which_quantile_stands_for_the_end(db: Connection) -> None:
     levels = ", ".join(f"0.{i:02d}" for i in range(2, 62, 2))
     *_, end = db.preview(f"SELECT QUANTILE_CONT(x, [{levels}]) AS q, MAX(x) AS m FROM table", epsilon=1).columns
