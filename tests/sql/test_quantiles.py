@@ -14,6 +14,7 @@ import pytest
 
 from hubbub.mechanisms import JointQuantiles, NoisyCDF
 from hubbub.releases import Release
+from hubbub.releases.release import UNKNOWN
 from hubbub.sql import Connection, connect, measurement
 from hubbub.sql.measurement import NoisyResult, QuantilePairs
 from hubbub.sql.pricing.price import Price
@@ -161,9 +162,36 @@ def test_min_and_max_follow_the_noise(db: Connection) -> None:
 def test_a_preview_tells_the_error_in_rows_before_any_data_is_read(db: Connection) -> None:
     [one] = db.preview("SELECT MEDIAN(x) AS m FROM table", epsilon=1).columns
     assert one.predicted.error is None
-    assert one.predicted.words.startswith("off by at most 16 rows in rank where values lie densely; the interval spans")
+    assert one.predicted.words.startswith(
+        "off by at most 16.4 rows in rank where values lie densely; the interval spans"
+    )
     two = db.preview("SELECT MEDIAN(x) AS m, QUANTILE_CONT(x, 0.25) AS q FROM table", epsilon=1).columns
     assert "2 levels at once" in two[0].mechanism
+
+
+def test_the_preview_says_how_many_rows_an_interval_needs_and_the_release_that_they_may_not_be_there(
+    db: Connection,
+) -> None:
+    text = "SELECT MEDIAN(x) AS m FROM table WHERE x < {limit}"
+    [one] = db.preview(text.format(limit=0), epsilon=1).columns
+    needed = int(one.predicted.words.split("needs about ")[1].split(" rows")[0].replace(",", ""))
+    assert 100 < needed < 200
+    nobody, many = (db.sql(text.format(limit=limit), epsilon=1) for limit in (0, needed / 10))
+    assert nobody["m"].interval() == ([0], [200])  # with so few rows no middle is anything but chance
+    assert f"m: {UNKNOWN}" in nobody.remarks()
+    assert f"m: {UNKNOWN}" not in many.remarks()
+
+
+def test_a_preview_of_many_quantiles_says_each_thing_once(db: Connection) -> None:
+    preview = db.preview("SELECT QUANTILE_CONT(x, [0.1, 0.25, 0.75, 0.9]) AS q, COUNT(*) AS n FROM table", epsilon=1)
+    exact, *_ = preview.sections()
+    assert exact.table is not None
+    assert [line[0] for line in exact.table.rows] == ["q_p10, q_p90", "q_p25, q_p75", "n"]
+    assert len(preview.noises) == 2
+    noises = next(section for section in preview.sections() if section.heading == "With which noise")
+    assert noises.table is not None
+    assert noises.table.header == ("noise", "q_p10, q_p90", "q_p25, q_p75", "n", "charged", "more like it")
+    assert all(len(words) < 70 for row in noises.table.rows for words in row)
 
 
 def test_beside_many_levels_the_preview_says_which_quantile_stands_for_the_end(db: Connection) -> None:

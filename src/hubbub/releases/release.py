@@ -30,6 +30,8 @@ NEGATIVE = (
 
 DENSE = "if values lie densely there"
 
+UNKNOWN = "where an interval spans all that is declared, too few rows, or none, may be there to tell from noise."
+
 CHOSEN = (
     "Noisy values chose these rows out of {rows:,}, and favour those that noise lifted. So intervals are simultaneous: "
     "those of a column hold for all rows that were looked at, with the stated confidence."
@@ -235,6 +237,7 @@ class Release:
             *own,
             *self._lost_in_noise(),
             *self._short_intervals(),
+            *self._unknown_intervals(),
             *clipped,
             *((NEGATIVE,) if below else ()),
             *chosen,
@@ -260,6 +263,12 @@ class Release:
             return (f"{names}: release[name].dense_interval() is shorter, and holds {DENSE}.",) if short else ()
         ends = [(name, *(side[0] for side in dense.interval(self.table, 0.95))) for name, dense in short]
         return tuple(f"{name}: {format_number(low)} to {format_number(high)} {DENSE}." for name, low, high in ends)
+
+    def _unknown_intervals(self) -> tuple[str, ...]:
+        """Which quantiles have an interval that says nothing, by the released numbers alone."""
+        given = [(column.name, column.formula) for column in self.columns if isinstance(column.formula, GivenIntervals)]
+        names = [name for name, formula in given if formula.dense is not None and any(formula.is_unknown(0.95))]
+        return (f"{', '.join(names)}: {UNKNOWN}",) if names else ()
 
     def __str__(self) -> str:
         from hubbub.releases import text

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from hubbub.accounting import UNKNOWN, Amount, Currency
 from hubbub.ledger import AccountBalance, amount_words
@@ -17,6 +18,8 @@ from hubbub.sql.pricing.noise_choice import Alternative
 from hubbub.sql.pricing.told_from_noise import floor_notes
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Real, exact, fraction_of
+
+Words = TypeVar("Words", str, tuple[str, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class Preview(Document):
     def sections(self) -> tuple[Section, ...]:
         """Errors first, then the cost, then what was bounded."""
         header = ("column", f"error ({float(100 * self.confidence):g}%)")
-        cells = tuple((c.name, c.predicted.words) for c in self.columns)
+        cells = _equal_lines((c.name, c.predicted.words) for c in self.columns)
         return (
             Section("How exact", (self._shape(),), TextTable(header, cells)),
             Section(
@@ -167,14 +170,29 @@ class Preview(Document):
         """The noises side by side, where there is a choice."""
         if len(self.noises) < 2 or self.repeated:
             return ()
-        header = ("noise", *(column.name for column in self.columns), "charged", "more like it")
-        rows = tuple((each.name, *each.errors, each.charged, f"{each.more:,}") for each in self.noises)
+        columns = _equal_lines(
+            (column.name, tuple(each.errors[i].split(";")[0] for each in self.noises))
+            for i, column in enumerate(self.columns)
+        )
+        header = ("noise", *(names for names, _ in columns), "charged", "more like it")
+        rows = tuple(
+            (each.name, *(errors[i] for _, errors in columns), each.charged, f"{each.more:,}")
+            for i, each in enumerate(self.noises)
+        )
         words = tuple(
             f"After {each.name} noise, questions are added up in epsilon only."
             for each in self.noises
             if each.closes and self.affordable
         )
         return (Section("With which noise", words, TextTable(header, rows)),)
+
+
+def _equal_lines(lines: Iterable[tuple[str, Words]]) -> tuple[tuple[str, Words], ...]:
+    """Names and words, with the names of equal words in one line."""
+    names: dict[Words, list[str]] = {}
+    for name, words in lines:
+        names.setdefault(words, []).append(name)
+    return tuple((", ".join(each), words) for words, each in names.items())
 
 
 def _cost_json(amount: Amount, currency: Currency) -> dict[str, Json]:

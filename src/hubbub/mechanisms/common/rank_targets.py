@@ -1,8 +1,8 @@
-"""For each tolerance, the cells whose rank is off from a target by no more: runs of cells, found by bisection."""
+"""For each tolerance, the intervals of cells whose ranks are off by no more: runs of middles for every length."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 Integers: TypeAlias = NDArray[np.int64]
 Wide: TypeAlias = NDArray[Any]  # integers of 64 bits, or Python's own where these could overflow
+Run: TypeAlias = tuple[int, int]
 
 _SAFE = 1 << 62
+_AT_ONCE = 1 << 20  # numbers that are worked on together
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,51 +35,166 @@ class RankTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Sublevels:
-    """For each target (line) and each loss that occurs (column) the run of cells with that loss or less."""
+class IntervalTarget:
+    """The ranks that an interval of cells is measured by: at its middle, and at its lower and upper end."""
 
-    losses: Integers  # rising
+    middle: RankTarget
+    low: RankTarget
+    high: RankTarget
+
+
+@dataclass(frozen=True, slots=True)
+class LossScale:
+    """How losses are told: in ``ticks`` to one, at most ``lopsided`` for one end that lies far, cut at ``farthest``."""
+
+    ticks: int
+    lopsided: int
+    farthest: int
+
+
+def half_lengths(cells: int) -> tuple[int, ...]:
+    """How far ends may lie from their middle: 0, 1, 2, 4, ..., until all cells are within."""
+    return 0, *(1 << power for power in range((cells - 1).bit_length() + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Sublevels:
+    """For one target, and each loss that occurs (columns), the intervals with that loss or less.
+
+    They are the pairs of a middle and a half length for which the middle lies in a run, the lower end at most at
+    ``low``, the upper one at least at ``high``; and one half length shorter, the lower end lies at least at ``far_low``
+    or the upper one at most at ``far_high``, or ``both``.
+    """
+
+    lengths: Integers  # half lengths, rising
     first: Integers
     last: Integers
+    low: Integers
+    high: Integers
+    far_low: Integers
+    far_high: Integers
+    both: NDArray[np.bool_]
 
-    @property
     def counts(self) -> Integers:
-        """How many cells are in each run."""
-        return self.last - self.first + 1
+        """How many intervals there are for each loss."""
+        total = np.zeros(len(self.first), dtype=np.int64)
+        step = max(1, _AT_ONCE // len(self.first))
+        for start in range(0, len(self.lengths), step):
+            total += self._sizes(slice(start, start + step), slice(None)).sum(axis=0)
+        return total
 
-    def cell(self, target: int, column: int, place: int) -> int:
-        """The cell at a place of a run."""
-        return int(self.first[target, column]) + place
+    def interval(self, column: int, place: int) -> Run:
+        """The ends of the interval at a place among those with a loss or less."""
+        sizes = self._sizes(slice(None), slice(column, column + 1))[:, 0]
+        index, place = _part_of(sizes, place)
+        return self._ends(index, _at(self._runs(index, column), place))
 
-    def new_cell(self, target: int, column: int, place: int) -> int:
-        """The cell at a place among those of a run that the run before does not have."""
-        start = int(self.first[target, column])
-        if not column or place < (grown := int(self.first[target, column - 1]) - start):
-            return start + place
-        return int(self.last[target, column - 1]) + 1 + place - grown
+    def new_interval(self, column: int, place: int) -> Run:
+        """The same among those that the loss before does not have."""
+        if not column:
+            return self.interval(column, place)
+        now, before = self._sizes(slice(None), slice(column - 1, column + 1)).T[::-1]
+        index, place = _part_of(now - before, place)
+        return self._ends(index, _at(_without(self._runs(index, column), self._runs(index, column - 1)), place))
+
+    def _ends(self, index: int, middle: int) -> Run:
+        return middle - int(self.lengths[index]), middle + int(self.lengths[index])
+
+    def _sizes(self, some: slice, columns: slice) -> Integers:
+        """How many middles each half length (line) has for each loss (column)."""
+        a, b, c, d = self._bounds(some, columns)
+        return np.asarray(np.maximum(b - a + 1, 0) + np.maximum(d - c + 1, 0))
+
+    def _runs(self, index: int, column: int) -> list[Run]:
+        """The middles of one half length for one loss: at most two runs."""
+        a, b, c, d = (int(each[0, 0]) for each in self._bounds(slice(index, index + 1), slice(column, column + 1)))
+        return sorted((first, last) for first, last in ((a, b), (c, d)) if first <= last)
+
+    def _bounds(self, some: slice, columns: slice) -> tuple[Integers, Integers, Integers, Integers]:
+        """First and last middles of two runs that do not meet; a run is empty where its last is before its first."""
+        whole, shorter = self.lengths[some, None], np.append(0, self.lengths[:-1])[some, None]
+        first = np.maximum(self.first[columns], self.high[columns] - whole)
+        last = np.minimum(self.last[columns], self.low[columns] + whole)
+        least, most = self.far_low[columns] + shorter, self.far_high[columns] - shorter
+        longer = whole > 0  # nothing is shorter than 0
+        both, apart = longer & self.both[columns], longer & ~self.both[columns] & (least > most + 1)
+        one_first = np.where(both, np.maximum(first, least), first)
+        one_last = np.where(both | apart, np.minimum(last, most), last)
+        return one_first, one_last, np.where(apart, np.maximum(first, least), 0), np.where(apart, last, -1)
 
 
 def sublevels(
-    points: Integers, upto: Integers, targets: Sequence[RankTarget], *, cells: int, ticks: int, farthest: int
-) -> Sublevels:
-    """The runs for one group: ``points`` are its cells that have rows, ``upto`` how many lie up to each.
+    points: Integers, upto: Integers, targets: Sequence[IntervalTarget], *, cells: int, scale: LossScale
+) -> tuple[Integers, list[Sublevels]]:
+    """The losses that occur in one group, rising, and the intervals of each target for each of them.
 
-    The loss of a cell with b rows before it and e rows up to it is max(0, b - r, r - e) / spread, r the target's rank,
-    in so many ``ticks`` to one, rounded down, and cut at ``farthest``. So only ranks that occur give a loss.
+    ``points`` are the cells that have rows, ``upto`` how many lie up to each. An interval of a middle c and a half
+    length has the largest of these losses, in ticks, rounded down. With b rows before a cell, e rows up to it, and r
+    the rank of a target: that of the middle, max(0, b - r, r - e); of an end that is too near, b - r below and r - e
+    above; and of ends that are too far even with the next shorter half length, r - b below and e - r above: the
+    smaller of these two, or the larger one, up to ``lopsided``. Ends beyond all cells are as far as can be.
     """
     total = int(upto[-1]) if len(upto) else 0
     ranks = np.concatenate([[0], upto])
-    seen = [_losses_of(ranks, *target.scaled(total), ticks) for target in targets]
-    none = np.zeros(1, dtype=np.int64)  # the loss of a cell around the rank
-    losses = np.unique(np.concatenate([none, *(each[each < farthest] for each in seen)]).astype(np.int64))
-    runs = [_runs(losses, points, upto, target.scaled(total), cells, ticks) for target in targets]
-    first, last = (np.stack([run[side] for run in runs]) for side in (0, 1))
-    some = (last >= first).all(axis=0)
-    whole = np.zeros((len(targets), 1), dtype=np.int64)  # every cell has a loss of at most ``farthest``
-    return Sublevels(
-        np.append(losses[some], farthest),
-        np.concatenate([first[:, some], whole], axis=1),
-        np.concatenate([last[:, some], whole + cells - 1], axis=1),
+    each = [rank for target in targets for rank in (target.middle, target.low, target.high)]
+    seen = [_losses_of(ranks, *rank.scaled(total), scale.ticks) for rank in each]
+    fixed = np.array([0, scale.lopsided], dtype=np.int64)
+    losses = np.unique(np.concatenate([fixed, *(loss[loss < scale.farthest] for loss in seen)]).astype(np.int64))
+    reader = _Cells(points, upto, cells, scale.ticks)
+    return np.append(losses, scale.farthest), [_sublevels(reader, losses, target, scale.lopsided) for target in targets]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Where ranks lie among cells."""
+
+    points: Integers
+    upto: Integers
+    cells: int
+    ticks: int
+
+    @property
+    def total(self) -> int:
+        return int(self.upto[-1]) if len(self.upto) else 0
+
+    def ranks(self, losses: Integers, target: RankTarget) -> tuple[Integers, Integers]:
+        """The least and the largest rank with each loss or less; beyond all rows, one beyond."""
+        parts, rank, spread = target.scaled(self.total)
+        most = int(losses[-1])
+        slack = (_wide(losses, (most + 1) * spread + abs(rank) * self.ticks) + 1) * spread - 1
+        upper = (slack + rank * self.ticks) // (parts * self.ticks)
+        lower = -((slack - rank * self.ticks) // (parts * self.ticks))
+        return self._clipped(lower), self._clipped(upper)
+
+    def _clipped(self, values: Wide) -> Integers:
+        return np.asarray(np.clip(values, -1, self.total + 1).astype(np.int64))
+
+    def last_with(self, most: Integers) -> Integers:
+        """The last cell with at most so many rows before it; -1: none."""
+        found = np.append(self.points, self.cells - 1)[np.searchsorted(self.upto, most, side="right")]
+        return np.where(most < 0, -1, found)
+
+    def first_with(self, least: Integers) -> Integers:
+        """The first cell with at least so many rows up to it; beyond all: none."""
+        found = np.append(self.points, self.cells)[np.searchsorted(self.upto, least, side="left")]
+        return np.where(least <= 0, 0, found)
+
+
+def _sublevels(cells: _Cells, losses: Integers, target: IntervalTarget, lopsided: int) -> Sublevels:
+    least, most = cells.ranks(losses, target.middle)
+    low_least, low_most = cells.ranks(losses, target.low)
+    high_least, high_most = cells.ranks(losses, target.high)
+    far_low = np.where(low_least <= 0, 0, cells.first_with(low_least) + 1)
+    far_high = np.where(high_most >= cells.total, cells.cells - 1, cells.last_with(high_most) - 1)
+    return Sublevels(  # last, what every interval keeps to
+        np.array(half_lengths(cells.cells), dtype=np.int64),
+        first=np.append(cells.first_with(least), 0),
+        last=np.append(cells.last_with(most), cells.cells - 1),
+        low=np.append(cells.last_with(low_most), cells.cells),
+        high=np.append(cells.first_with(high_least), -1),
+        far_low=np.append(far_low, -3 * cells.cells),
+        far_high=np.append(far_high, 4 * cells.cells),
+        both=np.append(losses < lopsided, False),
     )
 
 
@@ -87,26 +204,36 @@ def _losses_of(ranks: Integers, parts: int, rank: int, spread: int, ticks: int) 
     return np.asarray(abs(held * parts - rank) * ticks // spread)
 
 
-def _runs(
-    losses: Integers, points: Integers, upto: Integers, scaled: tuple[int, int, int], cells: int, ticks: int
-) -> tuple[Integers, Integers]:
-    """The first and the last cell with each loss or less."""
-    parts, rank, spread = scaled
-    most = int(losses[-1])
-    slack = (_wide(losses, (most + 1) * spread + abs(rank) * ticks) + 1) * spread - 1
-    total = int(upto[-1]) if len(upto) else 0
-    before = _ranks((slack + rank * ticks) // (parts * ticks), total)  # the most rows before such a cell
-    least = _ranks(-((slack - rank * ticks) // (parts * ticks)), total)  # the fewest rows up to it
-    last = np.append(points, cells - 1)[np.searchsorted(upto, before, side="right")]
-    first = np.append(points, cells)[np.searchsorted(upto, least, side="left")]
-    return np.where(least <= 0, 0, first), np.where(before < 0, -1, last)
-
-
-def _ranks(values: Wide, total: int) -> Integers:
-    """Ranks as 64-bit integers; what is beyond all rows is one beyond."""
-    return np.asarray(np.clip(values, -1, total + 1).astype(np.int64))
-
-
 def _wide(values: Integers, largest: int) -> Wide:
     """The values as integers that hold numbers of that size."""
     return values.astype(object) if largest >= _SAFE else values
+
+
+def _part_of(sizes: Integers, place: int) -> tuple[int, int]:
+    """Which part a place of all of them falls into, and the place there."""
+    ends = np.cumsum(sizes)
+    index = int(np.searchsorted(ends, place, side="right"))
+    return index, place - int(ends[index] - sizes[index])
+
+
+def _at(runs: Sequence[Run], place: int) -> int:
+    for first, last in runs:
+        if place <= last - first:
+            return first + place
+        place -= last - first + 1
+    raise AssertionError("a place beyond all runs")
+
+
+def _without(runs: Sequence[Run], removed: Sequence[Run]) -> list[Run]:
+    """Runs without what lies in others; both in order."""
+    return [piece for run in runs for piece in _pieces(run, removed)]
+
+
+def _pieces(run: Run, removed: Sequence[Run]) -> Iterator[Run]:
+    start, end = run
+    for first, last in removed:
+        if start < first:
+            yield start, min(end, first - 1)
+        start = max(start, last + 1)
+    if start <= end:
+        yield start, end

@@ -170,6 +170,12 @@ class GivenIntervals(Formula):
         place = min(bisect_left(self.levels, confidence), len(self.levels) - 1)
         return list(self.lows[place]), list(self.highs[place])
 
+    def is_unknown(self, confidence: float) -> list[bool]:
+        """For each row, whether the interval of that level is as wide as the last one, which holds for sure."""
+        place = min(bisect_left(self.levels, confidence), len(self.levels) - 1)
+        ends, widest = (zip(self.lows[i], self.highs[i], strict=True) for i in (place, -1))
+        return [each == last for each, last in zip(ends, widest, strict=True)]
+
     def std_dev(self, table: NoisyTable) -> Values:
         """From the narrowest stored interval, as if the distribution were normal."""
         del table

@@ -125,7 +125,10 @@ def _rank_words(reading: AggregateReading, noise: QuantileNoise, confidence: flo
         as_level = {0: "told as the 1% quantile, ", 1: "told as the 99% quantile, "}
         told = as_level[int(level)] if level in (0, 1) else ""
         return f"{told}off by at most {rank} rows in rank; in value it depends on the data"
-    spread = f"the interval spans about {_short_number(noise.pair_error(level))} rows to either side"
+    spread = (
+        f"the interval spans about {_short_number(noise.pair_error(level))} rows to either side; "
+        f"it needs about {noise.rows_needed(level):,} rows, and with fewer may reach the declared bounds"
+    )
     if level in (0, 1):
         side = "below" if level == 0 else "above"
         return f"told with about {noise.from_end(level):,} rows {side} it, ±{rank}; {spread}"
