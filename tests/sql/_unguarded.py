@@ -27,7 +27,7 @@ HELD = {
 SHAPE = {
     *("Select", "From", "Table", "TableAlias", "Subquery", "Identifier", "Alias", "Where", "Group", "Having", "Join"),
     *("With", "CTE", "Union", "Column", "Star", "Literal", "Boolean", "Null", "Paren", "DataType", "DataTypeParam"),
-    *("Window", "Order", "Ordered", "Filter", "Distinct", "Tuple", "Values", "Var", "Interval", "WithinGroup", "Cast"),
+    *("Window", "Order", "Ordered", "Filter", "Distinct", "Tuple", "Var", "Interval", "WithinGroup", "Cast"),
 }
 
 
