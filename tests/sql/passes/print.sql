@@ -15,7 +15,7 @@ SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY war
 --   FROM _hb_scope
 --   GROUP BY _hb_scope."k0"
 --   UNION ALL SELECT ranked."k0" AS "k0", -(count(*)) AS "m0", -(coalesce(sum("c0"), 0)) AS "m1"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0", _hb_scope."c0"), _hb_scope."k0", _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."k0", _hb_scope."c0"), _hb_scope._hb_u, _hb_scope."k0", _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -41,7 +41,7 @@ SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY war
 --   FROM _hb_scope
 --   GROUP BY _hb_scope."k0"
 --   UNION ALL SELECT ranked."k0" AS "k0", -(count(*)) AS "m0", -(coalesce(sum("c0"), 0)) AS "m1"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0", _hb_scope."c0")::text, 0), _hb_scope."k0", _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."k0", _hb_scope."c0")::text, 0), _hb_scope._hb_u, _hb_scope."k0", _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -71,7 +71,7 @@ SELECT COUNT(DISTINCT diagnosis) AS n, COUNT(*) AS m FROM visits
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
 --   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."c0" AS "c0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."c0"), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -90,7 +90,7 @@ SELECT COUNT(DISTINCT diagnosis) AS n, COUNT(*) AS m FROM visits
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
 --   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."c0" AS "c0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."c0")::text, 0), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -291,8 +291,8 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
 --   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."c0" AS "c0"
---   FROM (SELECT numbered._hb_u AS _hb_u, numbered."k0" AS "k0", numbered."c0" AS "c0", numbered._hb_g AS _hb_g, row_number() OVER (PARTITION BY numbered._hb_u, numbered."k0" ORDER BY hash('00000000000000000000000000000000', numbered."k0", numbered."c0"), numbered."k0", numbered."c0") AS _hb_r
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", dense_rank() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0"), _hb_scope."k0") AS _hb_g
+--   FROM (SELECT numbered._hb_u AS _hb_u, numbered."k0" AS "k0", numbered."c0" AS "c0", numbered._hb_g AS _hb_g, row_number() OVER (PARTITION BY numbered._hb_u, numbered."k0" ORDER BY hash('00000000000000000000000000000000', numbered._hb_u, numbered."k0", numbered."c0"), numbered._hb_u, numbered."k0", numbered."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", dense_rank() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."k0"), _hb_scope._hb_u, _hb_scope."k0") AS _hb_g
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -315,8 +315,8 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 --   FROM _hb_heavy
 --   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
 --   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."c0" AS "c0"
---   FROM (SELECT numbered._hb_u AS _hb_u, numbered."k0" AS "k0", numbered."c0" AS "c0", numbered._hb_g AS _hb_g, row_number() OVER (PARTITION BY numbered._hb_u, numbered."k0" ORDER BY hashtextextended(ROW(numbered."k0", numbered."c0")::text, 0), numbered."k0", numbered."c0") AS _hb_r
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", dense_rank() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0")::text, 0), _hb_scope."k0") AS _hb_g
+--   FROM (SELECT numbered._hb_u AS _hb_u, numbered."k0" AS "k0", numbered."c0" AS "c0", numbered._hb_g AS _hb_g, row_number() OVER (PARTITION BY numbered._hb_u, numbered."k0" ORDER BY hashtextextended(ROW(numbered._hb_u, numbered."k0", numbered."c0")::text, 0), numbered._hb_u, numbered."k0", numbered."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", dense_rank() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."k0")::text, 0), _hb_scope._hb_u, _hb_scope."k0") AS _hb_g
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -445,7 +445,7 @@ SELECT SUM(nights) AS n FROM stays
 --   GROUP BY t0._hb_u HAVING (count(*) > 20)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."c0"), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -467,7 +467,7 @@ SELECT SUM(nights) AS n FROM stays
 --   GROUP BY t0._hb_u HAVING (count(*) > 20)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."c0")::text, 0), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -517,7 +517,7 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -563,7 +563,7 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -588,7 +588,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   FROM _hb_scope
 --   GROUP BY _hb_scope."k0", _hb_scope."cell"
 --   UNION ALL SELECT ranked."k0" AS "k0", ranked."cell" AS "cell", -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0", _hb_scope."cell", _hb_scope."m0"), _hb_scope."k0", _hb_scope."cell", _hb_scope."m0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."k0", _hb_scope."cell", _hb_scope."m0"), _hb_scope._hb_u, _hb_scope."k0", _hb_scope."cell", _hb_scope."m0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -615,7 +615,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   FROM _hb_scope
 --   GROUP BY _hb_scope."k0", _hb_scope."cell"
 --   UNION ALL SELECT ranked."k0" AS "k0", ranked."cell" AS "cell", -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0", _hb_scope."cell", _hb_scope."m0")::text, 0), _hb_scope."k0", _hb_scope."cell", _hb_scope."m0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."k0", _hb_scope."cell", _hb_scope."m0")::text, 0), _hb_scope._hb_u, _hb_scope."k0", _hb_scope."cell", _hb_scope."m0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -649,7 +649,7 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 --   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT (coalesce(sum("c0"), 0) - TRY_CAST(12500000 AS HUGEINT) * count("c0")) AS "m0", count("c0") AS "m1"
 --   FROM _hb_scope
 --   UNION ALL SELECT -((coalesce(sum("c0"), 0) - TRY_CAST(12500000 AS HUGEINT) * count("c0"))) AS "m0", -(count("c0")) AS "m1"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."c0"), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -673,7 +673,7 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 --   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT (coalesce(sum("c0"), 0) - CAST(12500000 AS numeric) * count("c0")) AS "m0", count("c0") AS "m1"
 --   FROM _hb_scope
 --   UNION ALL SELECT -((coalesce(sum("c0"), 0) - CAST(12500000 AS numeric) * count("c0"))) AS "m0", -(count("c0")) AS "m1"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."c0")::text, 0), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -699,7 +699,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -721,7 +721,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -749,7 +749,7 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   GROUP BY t0._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -773,7 +773,7 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   GROUP BY t0._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -796,7 +796,7 @@ SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT
 --   FROM _hb_scope
 --   GROUP BY _hb_scope."k0", _hb_scope."k1"
 --   UNION ALL SELECT ranked."k0" AS "k0", ranked."k1" AS "k1", -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0", _hb_scope."k1"), _hb_scope."k0", _hb_scope."k1") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."k0", _hb_scope."k1"), _hb_scope._hb_u, _hb_scope."k0", _hb_scope."k1") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -817,7 +817,7 @@ SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT
 --   FROM _hb_scope
 --   GROUP BY _hb_scope."k0", _hb_scope."k1"
 --   UNION ALL SELECT ranked."k0" AS "k0", ranked."k1" AS "k1", -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0", _hb_scope."k1")::text, 0), _hb_scope."k0", _hb_scope."k1") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."k0", _hb_scope."k1")::text, 0), _hb_scope._hb_u, _hb_scope."k0", _hb_scope."k1") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -843,7 +843,7 @@ SELECT SUM(CLIP(SQRT(weight) / (weight - 70) + LN(weight), -9, 9)) AS s FROM vis
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u, _hb_scope."c0"), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -865,7 +865,7 @@ SELECT SUM(CLIP(SQRT(weight) / (weight - 70) + LN(weight), -9, 9)) AS s FROM vis
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u, _hb_scope."c0")::text, 0), _hb_scope._hb_u, _hb_scope."c0") AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -887,7 +887,7 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -905,7 +905,7 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy

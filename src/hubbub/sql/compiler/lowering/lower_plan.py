@@ -179,7 +179,7 @@ class _Lowering:
         if shape is BoundingShape.KEYS or (shape is BoundingShape.ROWS and bounding.keys is not None):
             return self._within_keys(sums, each_key=shape is BoundingShape.KEYS)
         if shape is BoundingShape.ROWS and not additive and not self.ranked:
-            cap = Cap(self._scope(sums), bounding.rows or 1, self._ordered_by(sums.content), self.secret)
+            cap = Cap(self._scope(sums), bounding.rows or 1, _ordered_by(sums.content), self.secret)
             return Aggregate(Alias(cap, "kept"), sums.keys, sums.totals)
         return self._known_groups(self._over_rows(sums))
 
@@ -187,7 +187,7 @@ class _Lowering:
         """Each person once per key, under at most so many keys."""
         pairs, most = self._pairs(self._scope(sums), sums), self.plan.bounding.keys
         if most is not None:
-            pairs = Cap(pairs, most, self._ordered_by(sums.keys), self.secret)
+            pairs = Cap(pairs, most, _ordered_by(sums.keys), self.secret)
         return Aggregate(Alias(pairs, "pairs"), sums.keys, sums.totals)
 
     def _pairs(self, rows: Relation, sums: KeyedSums) -> Relation:
@@ -210,7 +210,7 @@ class _Lowering:
         cap = Cap(
             self._scope(sums),
             most,
-            self._ordered_by(sums.content),
+            _ordered_by(sums.content),
             self.secret,
             keys=self.groups,
             most_keys=bounding.keys,
@@ -233,17 +233,10 @@ class _Lowering:
             sums.totals,
             self._people(sums),
             most,
-            self._ordered_by(sums.content),
+            _ordered_by(sums.content),
             self.secret,
             inline=len(self.plan.source) == 1,
         )
-
-    def _ordered_by(self, content: tuple[str, ...]) -> tuple[str, ...]:
-        """What the order of a person's rows hangs on; where keys were chosen, also the person.
-
-        By the keys alone the order would be everybody's: a few keys would miss all rows beyond the caps, others none.
-        """
-        return content if self.plan.selection is None else (PERSON, *content)
 
     def _summed(self, scope: Relation, sums: KeyedSums) -> Relation:
         return Aggregate(Alias(scope, "scope"), sums.keys, sums.totals)
@@ -256,6 +249,15 @@ class _Lowering:
             if self.alone and _is_long(key):
                 known = _among(known, whole_sum.column(name), name, key.domain or ())
         return summed if known is whole_sum else known
+
+
+def _ordered_by(content: tuple[str, ...]) -> tuple[str, ...]:
+    """What the order of a person's rows hangs on: what they say, and whose they are.
+
+    By what they say alone the order would be everybody's: some keys and values would lose all that lies beyond the
+    caps, others nothing.
+    """
+    return PERSON, *content
 
 
 def _among(groups: Relation, value: Expr, name: str, domain: tuple[Value, ...]) -> Relation:
