@@ -250,7 +250,7 @@ class Release:
             rows = int(lost_in_noise(column.formula, self.table).sum())
             where = "" if len(self) == 1 else f" in {rows:,} of {len(self):,} rows"
             if rows:
-                yield f"{column.name} cannot be told from noise{where}: a larger price, or more rows, would tell it."
+                yield f"{column.name} cannot be told from noise{where}: it takes a larger price, or more rows."
 
     def _short_intervals(self) -> tuple[str, ...]:
         """Where shorter intervals stand beside those that are shown."""
