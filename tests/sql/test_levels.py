@@ -40,7 +40,7 @@ PRICES = {
 
 def leveled_plans(text: str, dataset: Dataset, kind: NoiseKind, **totals: Fraction) -> list[QueryPlan]:
     """The plans with noise on each level, reconciled or not."""
-    plans = plan_kinds(text, dataset, [kind], totals=totals, clipping=False)
+    plans = plan_kinds(text, dataset, [kind], totals=totals, clipping=False, choose_keys=True)
     return [planned for planned in plans if any(plan.measured or plan.one_level for plan in planned.plans)]
 
 
