@@ -44,12 +44,23 @@ _CLOCKS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same values one after the other that many times, kept once."""
+
+    values: Sequence[object]
+    times: int
+
+    def __len__(self) -> int:
+        return len(self.values) * self.times
+
+
+@dataclass(frozen=True, slots=True)
 class ReleasedTable:
     """A table to work on: its name, the columns with their types, and their values (None where missing)."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
-    values: tuple[Sequence[object] | NDArray[Any], ...]
+    values: tuple[Sequence[object] | NDArray[Any] | Repeated, ...]
 
 
 class Unbindable(EngineFailed):
@@ -100,7 +111,7 @@ class ReleasedTables:
         self._connection.execute(f"CREATE OR REPLACE TABLE {_quoted_name(table.name)} ({listed})")
         if not len(table.values[0]):
             return
-        arrays = [pa.array(column, from_pandas=True, type=_arrow_type(kind)) for column, (_, kind) in _typed(table)]
+        arrays = [_arrow_array(column, kind) for column, (_, kind) in _typed(table)]
         self._connection.register("_given", pa.Table.from_arrays(arrays, names=[f"c{i}" for i in range(len(arrays))]))
         self._connection.execute(f"INSERT INTO {_quoted_name(table.name)} SELECT * FROM _given")
         self._connection.unregister("_given")
@@ -167,6 +178,14 @@ def changing_functions() -> frozenset[str]:
 
 def _typed(table: ReleasedTable) -> list[tuple[Any, tuple[str, str]]]:
     return list(zip(table.values, table.columns, strict=True))
+
+
+def _arrow_array(values: Sequence[object] | NDArray[Any] | Repeated, kind: str) -> Any:
+    import pyarrow as pa
+
+    if isinstance(values, Repeated):
+        return pa.chunked_array([_arrow_array(values.values, kind)] * values.times, type=_arrow_type(kind))
+    return pa.array(values, from_pandas=True, type=_arrow_type(kind))
 
 
 def _arrow_type(kind: str) -> Any:
