@@ -89,7 +89,7 @@ class _Intervals:
             return 1, 1
         corners = run.in_worlds(self._corners(2.0, _BOX), shown=True)
         still = bool((corners.present == corners.present[0]).all())
-        could_be_shown = corners.present.any(axis=0)
+        could_be_shown = np.asarray(corners.present.any(axis=0))
         run.look_at(could_be_shown)
         if still and not run.is_cut_by_noise:
             return 1, 1
