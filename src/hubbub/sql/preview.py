@@ -68,7 +68,7 @@ class Preview(Document):
     confidence: float
     noises: tuple[PreviewNoise, ...] = ()
     repeated: bool = False
-    refused: str = ""  # why the owner's rules refuse it, whatever is left
+    refused: str = ""  # why the ledger refuses it: the owner's rules, a budget, a share or a window
 
     @property
     def title(self) -> str:
@@ -78,7 +78,11 @@ class Preview(Document):
     @property
     def affordable(self) -> bool:
         """Whether it fits into what is left, and the owner's rules let one question cost as much or as little."""
-        return not self.refused and self.line.limit is not None and self.line.limit.fits(self.line.spent + self.cost)
+        return not self.refused and self._fits_population
+
+    @property
+    def _fits_population(self) -> bool:
+        return self.line.limit is not None and self.line.limit.fits(self.line.spent + self.cost)
 
     @property
     def errors(self) -> dict[str, float | None]:
@@ -148,7 +152,7 @@ class Preview(Document):
         lines.append(
             f"From the budget of {self.line.name!r}: {amount_words(self.cost, self.currency)}; {left} is left."
         )
-        if self.refused:
+        if self.refused and self._fits_population:
             lines.append(self.refused)
         elif not self.affordable:
             nothing = limit is None or limit.is_used_up(self.line.spent)

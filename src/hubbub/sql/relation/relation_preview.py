@@ -26,6 +26,7 @@ class RelationPreview(Document):
     inner: tuple[Preview, ...]
     together: Amount
     line: AccountBalance
+    refused: str = ""  # why the ledger would refuse all of it: a budget, a share or a window that is too small
 
     @property
     def title(self) -> str:
@@ -35,12 +36,7 @@ class RelationPreview(Document):
     @property
     def affordable(self) -> bool:
         """Whether all of it fits into what is left, and the owner's rules let each question cost what it does."""
-        limit = self.line.limit
-        return (
-            all(not each.refused for each in self.inner)
-            and limit is not None
-            and limit.fits(self.line.spent + self.together)
-        )
+        return not self.refused
 
     @property
     def repeated(self) -> bool:
@@ -66,8 +62,8 @@ class RelationPreview(Document):
         words = [AROUND]
         if len(self.inner) > 1:
             words.append(SHARED.format(count=len(self.inner)))
-        if not self.affordable:
-            words.append("Together they do not fit. Ask for larger errors, or request more budget.")
+        if self.refused:
+            words.append(self.refused)
         return tuple(words)
 
     def to_json(self) -> dict[str, Json]:
