@@ -60,8 +60,8 @@ def ask_relation(connection: Connection, quote: RelationQuote, *, fresh: bool = 
     """Charge and answer each inner question, and run what stands around them on their answers.
 
     Guarantee: as private as its inner questions together, each of which is charged, stored and shown by the one door;
-    what stands around them is refused before the first charge if it does not fit their columns, and all of it if a budget, share or window does not
-    hold all of them together.
+    what stands around them is refused before the first charge if it does not fit their columns, and all of it if a
+    budget, a share or a window does not hold all of them together.
     Because: [DR14], post-processing: the outer statement runs in a place that holds released tables alone.
     Not covered: running time. An outer statement that fails on released numbers fails after the charge; the inner
     answers are stored, and free to ask again.
