@@ -48,20 +48,20 @@ def offer_rewrite(text: str, dataset: Dataset, is_answered: Callable[[str], bool
 def _candidates(tree: exp.Query, dataset: Dataset) -> Iterator[tuple[str, str]]:
     """What to say, and a statement: one form alone, what can be released first, and one form after another."""
     known = {tree.sql(dialect="duckdb")}
-    after: list[exp.Query] = []
-    for lead, forms in (("Ask: {}", ALONE), ("First ask: {} and write what is released in its place.", FIRST)):
+    after: list[tuple[str, exp.Query]] = []
+    for lead, forms in (("Ask `{}`.", ALONE), ("First ask `{}`, and write what is released in its place.", FIRST)):
         for form in forms:
             new = form(tree.copy(), dataset)
             if new is not None and (words := new.sql(dialect="duckdb")) not in known:
                 known.add(words)
-                after.append(new)
+                after.append((lead, new))
                 yield lead, words
-    for one in after:
+    for lead, one in after:
         for form in AFTER:
             new = form(one.copy(), dataset)
             if new is not None and (words := new.sql(dialect="duckdb")) not in known:
                 known.add(words)
-                yield "Ask: {}", words
+                yield lead, words
 
 
 def _all_declared(tree: exp.Query, dataset: Dataset) -> bool:
