@@ -86,6 +86,11 @@ OTHERS = [
     "SELECT COUNT(*) FROM visits ORDER BY cost LIMIT 5",
     "SELECT AVG(cost) FROM (SELECT cost FROM visits ORDER BY cost DESC LIMIT 100)",
     "SELECT MODE(ward) AS favourite FROM visits",
+    "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT ON (person) person, ward FROM visits ORDER BY person, day) "
+    "GROUP BY ward",
+    "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT ON (ward) ward, cost FROM visits ORDER BY ward, day) GROUP BY 1",
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(diagnosis, 'old', 'x') = 'cx'",
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(diagnosis, '[aou].*', '', 'g') = 'c'",
 ]
 
 

@@ -5,6 +5,7 @@ Each form works on a copy of the tree and knows names, declared columns and pers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -180,6 +181,45 @@ def without_limits(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
     return tree if changed else None
 
 
+def distinct_on_as_qualify(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
+    """DISTINCT ON (columns) inside a person -> the first row by QUALIFY, which is the same."""
+    changed = False
+    for select in list(tree.find_all(exp.Select)):
+        distinct = select.args.get("distinct")
+        if not isinstance(distinct, exp.Distinct) or not isinstance(distinct.args.get("on"), exp.Tuple | exp.Paren):
+            continue
+        on = distinct.args["on"]
+        keys = on.expressions if isinstance(on, exp.Tuple) else [on.this]
+        order = [each for each in _orders(select) if each.this not in keys] or [exp.Ordered(this=keys[0].copy())]
+        first = exp.Window(
+            this=exp.RowNumber(),
+            partition_by=[key.copy() for key in keys],
+            order=exp.Order(expressions=[each.copy() for each in order]),
+        )
+        select.set("distinct", None)
+        select.set("order", None)
+        select.set("qualify", exp.Qualify(this=first.eq(exp.Literal.number(1))))
+        changed = True
+    return tree if changed else None
+
+
+def _orders(select: exp.Select) -> list[exp.Expr]:
+    order = select.args.get("order")
+    return [] if order is None else list(order.expressions)
+
+
+def patterns_as_parts(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
+    """REGEXP_REPLACE -> REPLACE of a plain text, or the part that a pattern finds."""
+    found = list(tree.find_all(exp.RegexpReplace))
+    for each in found:
+        pattern, instead = each.expression, each.args.get("replacement") or exp.Literal.string("")
+        if isinstance(pattern, exp.Literal) and re.fullmatch(r"[\w \-/:,]+", pattern.name):
+            each.replace(exp.Anonymous(this="REPLACE", expressions=[each.this.copy(), pattern.copy(), instead.copy()]))
+        else:
+            each.replace(exp.RegexpExtract(this=each.this.copy(), expression=pattern.copy()))
+    return tree if found else None
+
+
 def numbers_by_keys(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
     """A subquery of people that goes by a column of released numbers -> the numbers of all its keys, looked up."""
     changed = False
@@ -235,6 +275,8 @@ ALONE: tuple[Form, ...] = (
     counts_of_rows,
     tables_as_aggregates,
     without_limits,
+    distinct_on_as_qualify,
+    patterns_as_parts,
     numbers_by_keys,
 )
 AFTER: tuple[Form, ...] = (*ALONE, clipped_values)
