@@ -7,6 +7,7 @@ given, and is locked before the statement is seen. Nothing in it is private, and
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,9 +38,9 @@ SELECT lower(function_name) FROM duckdb_functions() WHERE function_type IN ('sca
 GROUP BY 1 HAVING bool_or(stability <> 'CONSISTENT')
 """
 _MACROS = "SELECT lower(function_name), lower(macro_definition) FROM duckdb_functions() WHERE function_type = 'macro'"
-# Clocks that the engine calls consistent, or that its macros name.
+# Clocks that the engine calls consistent, or that its macros name, and what tells about the engine itself.
 _CLOCKS = frozenset(
-    ("current_timestamp", "current_date", "current_time", "current_localtime", "current_localtimestamp")
+    ("current_timestamp", "current_date", "current_time", "current_localtime", "current_localtimestamp", "version")
 )
 
 
@@ -83,6 +84,7 @@ class ReleasedTables:
     def __init__(self) -> None:
         import duckdb
 
+        self._ends = time.monotonic() + limits.RELEASED_SECONDS_IN_ALL
         self._connection = duckdb.connect(":memory:")
         for setting in _SETTINGS:
             self._connection.execute(setting)
@@ -120,10 +122,9 @@ class ReleasedTables:
         """(name, type) of each column that a statement gives; ``Unbindable`` if it is no SELECT over these tables."""
         import duckdb
 
-        watch = StatementWatch(self._connection, limits.RELEASED_SECONDS)
+        watch = StatementWatch(self._connection, self._seconds_left())
         try:
-            statements = self._connection.extract_statements(sql)
-            if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
+            if not self._is_select(sql):
                 raise Unbindable("it is not one SELECT")
             rows = self._connection.execute(f"DESCRIBE {sql}").fetchall()
         except duckdb.Error as error:
@@ -142,10 +143,12 @@ class ReleasedTables:
         return [_plain_array(column) for column in columns.values()]
 
     def _run(self, sql: str, fetch: Any) -> Any:
-        """What is fetched, within time and memory."""
+        """What one SELECT gives, within time and memory."""
         cursor = self._connection.cursor()
-        watch = StatementWatch(cursor, limits.RELEASED_SECONDS)
+        watch = StatementWatch(cursor, self._seconds_left())
         try:
+            if not self._is_select(sql):
+                raise EngineFailed
             cursor.execute(sql)
             return fetch(cursor)
         except Exception as error:
@@ -156,6 +159,16 @@ class ReleasedTables:
             watch.stop()
             with suppress(Exception):
                 cursor.close()
+
+    def _is_select(self, sql: str) -> bool:
+        """Whether it is one statement, and reads: nothing else has any business here."""
+        import duckdb
+
+        return [each.type for each in self._connection.extract_statements(sql)] == [duckdb.StatementType.SELECT]
+
+    def _seconds_left(self) -> float:
+        """What one statement may take: all statements of a place share their time as well."""
+        return max(0.0, min(limits.RELEASED_SECONDS, self._ends - time.monotonic()))
 
 
 @lru_cache(maxsize=1)
