@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hubbub.cli.options import values
-from hubbub.cli.options.connections import ConnectionOptions, open_connection
+from hubbub.cli.options.connections import ConnectionOptions, locate_ledger, open_connection, read_dataset
 from hubbub.cli.options.groups import spread_groups
+from hubbub.cli.options.ledgers import name_ledger
 from hubbub.cli.options.pages import AsJson, PageOptions
 from hubbub.cli.options.source_facts import DeclaredFacts, Source, SourceFacts, parse_amount
 
 if TYPE_CHECKING:
     from hubbub.releases import Release
     from hubbub.sql import Connection
+    from hubbub.sql.preview import Preview
+    from hubbub.sql.relation.relation_preview import RelationPreview
 
 Question = Annotated[
     str, typer.Argument(help='SELECT ..., or EXPLAIN PRIVATE SELECT ...; "-" reads it from stdin.', metavar="SQL")
@@ -125,8 +128,20 @@ def preview(
     No ledger is made and no budget opened.
     """
     price.check()
-    with open_connection(SourceFacts(source, declared), payer, lasting=False) as connection:
-        page.show(connection.preview(read_question(sql), **price.arguments()))
+    facts = SourceFacts(source, declared)
+    where = locate_ledger(facts, read_dataset(facts), payer.at)
+    with open_connection(facts, payer, lasting=False) as connection:
+        page.show(_with_ledger(connection.preview(read_question(sql), **price.arguments()), where))
+
+
+def _with_ledger(shown: Preview | RelationPreview, where: str) -> Preview | RelationPreview:
+    """The preview, in which commands to ask for more name the ledger."""
+    named = replace(shown, refused=name_ledger(shown.refused, where))
+    from hubbub.sql.preview import Preview
+
+    if isinstance(named, Preview):
+        return named
+    return replace(named, inner=tuple(replace(each, refused=name_ledger(each.refused, where)) for each in named.inner))
 
 
 def ask_question(connection: Connection, text: str, **arguments: Any) -> Release:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hubbub.accounting import Amount
-from hubbub.ledger import AccountBalance
+from hubbub.ledger import AccountBalance, amount_words
 from hubbub.render import Document, Json, Section
 from hubbub.sql.explain_plan import PlanExplanation
 from hubbub.sql.preview import Preview
@@ -61,10 +61,20 @@ class RelationPreview(Document):
     def _words(self) -> tuple[str, ...]:
         words = [AROUND]
         if len(self.inner) > 1:
-            words.append(SHARED.format(count=len(self.inner)))
+            words += [SHARED.format(count=len(self.inner)), *self._cost_words()]
         if self.refused:
             words.append(self.refused)
         return tuple(words)
+
+    def _cost_words(self) -> tuple[str, ...]:
+        """What all questions cost together, what is left, and how many statements like this one fit."""
+        limit = self.line.limit
+        if self.repeated or limit is None:
+            return ()
+        cost = amount_words(self.together, self.line.currency)
+        together = f"Together they cost {cost}; {limit.left_words(self.line.spent)} is left."
+        more = limit.how_many(self.line.spent + self.together, self.together)
+        return (together, f"After it, {more:,} more like it fit.") if self.affordable else (together,)
 
     def to_json(self) -> dict[str, Json]:
         """Everything as one JSON document."""
