@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
 
 from hubbub.accounting import UNKNOWN, Amount, Currency
 from hubbub.ledger import AccountBalance, amount_words
@@ -88,6 +89,10 @@ class Preview(Document):
     def errors(self) -> dict[str, float | None]:
         """The error of each noisy column at the confidence; None where it depends on the data."""
         return {column.name: column.predicted.error for column in self.columns}
+
+    def with_refusal(self, change: Callable[[str], str]) -> Self:
+        """The same, the ledger's refusal in the words of another surface."""
+        return replace(self, refused=change(self.refused))
 
     def sections(self) -> tuple[Section, ...]:
         """Errors first, then the cost, then what was bounded."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,8 +19,6 @@ from hubbub.cli.options.source_facts import DeclaredFacts, Source, SourceFacts, 
 if TYPE_CHECKING:
     from hubbub.releases import Release
     from hubbub.sql import Connection
-    from hubbub.sql.preview import Preview
-    from hubbub.sql.relation.relation_preview import RelationPreview
 
 Question = Annotated[
     str, typer.Argument(help='SELECT ..., or EXPLAIN PRIVATE SELECT ...; "-" reads it from stdin.', metavar="SQL")
@@ -131,17 +129,8 @@ def preview(
     facts = SourceFacts(source, declared)
     where = locate_ledger(facts, read_dataset(facts), payer.at)
     with open_connection(facts, payer, lasting=False) as connection:
-        page.show(_with_ledger(connection.preview(read_question(sql), **price.arguments()), where))
-
-
-def _with_ledger(shown: Preview | RelationPreview, where: str) -> Preview | RelationPreview:
-    """The preview, in which commands to ask for more name the ledger."""
-    named = replace(shown, refused=name_ledger(shown.refused, where))
-    from hubbub.sql.preview import Preview
-
-    if isinstance(named, Preview):
-        return named
-    return replace(named, inner=tuple(replace(each, refused=name_ledger(each.refused, where)) for each in named.inner))
+        shown = connection.preview(read_question(sql), **price.arguments())
+        page.show(shown.with_refusal(lambda words: name_ledger(words, where)))
 
 
 def ask_question(connection: Connection, text: str, **arguments: Any) -> Release:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 from hubbub.accounting import Amount
 from hubbub.ledger import AccountBalance, amount_words
@@ -47,6 +48,11 @@ class RelationPreview(Document):
     def errors(self) -> Mapping[str, float | None]:
         """The error of each noisy column of the inner questions; the first question's, where names are alike."""
         return {name: error for each in reversed(self.inner) for name, error in each.errors.items()}
+
+    def with_refusal(self, change: Callable[[str], str]) -> Self:
+        """The same, the ledger's refusals in the words of another surface."""
+        inner = tuple(each.with_refusal(change) for each in self.inner)
+        return replace(self, refused=change(self.refused), inner=inner)
 
     def sections(self) -> tuple[Section, ...]:
         """What stands around, and then each question."""
