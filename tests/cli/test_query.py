@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -13,6 +14,7 @@ import pytest
 import typer
 
 from hubbub.cli.options import source_facts
+from hubbub.cli.options.ledgers import name_ledger
 from hubbub.releases import Release
 from hubbub.terms import Budget
 from tests.cli._data import BY_WARD, FACTS, PATIENTS, PEOPLE, write
@@ -348,3 +350,39 @@ def test_a_select_around_questions_is_asked_and_previewed(desk: Shell) -> None:
 def test_a_remark_that_begins_with_a_column_keeps_its_name(desk: Shell) -> None:
     said = ask(desk, "SELECT ward, MEDIAN(cost) AS middle FROM visits GROUP BY ward")
     assert "middle: " in said.err and "Middle" not in said.err
+
+
+# ---------------------------------------------------------------- words for the shell
+
+
+def test_commands_that_a_refusal_prints_name_the_ledger(desk: Shell) -> None:
+    ask(desk, more="--epsilon 0.5 --ledger ./book.db")
+    said = ask(desk, more="--epsilon 9 --ledger ./book.db")
+    command = re.search(r"`(hubbub budget request [^`]*)`", said.err)
+    assert command is not None and command[1].endswith("--ledger ./book.db")
+    words = command[1].removeprefix("hubbub ").replace("--why ...", "--why test")
+    assert desk(words).code == 0, "as it stands, but for the reason"
+    seen = desk(f"preview visits.parquet {FACTS} {BUDGET} --epsilon 9 --ledger ./book.db", PEOPLE)
+    assert "does not fit" in seen.out
+
+
+def test_a_hint_without_a_ledger_is_about_the_one_that_is_found(desk: Shell) -> None:
+    assert name_ledger("Ask: `hubbub budget show`.", "hubbub.db") == "Ask: `hubbub budget show`."
+    assert name_ledger("`hubbub budget show` or `hubbub query`", "a b") == (
+        "`hubbub budget show --ledger 'a b'` or `hubbub query`"
+    )
+    assert name_ledger("`hubbub budget show --ledger x`", "y") == "`hubbub budget show --ledger x`"
+
+
+def test_shorter_intervals_are_told_in_words_of_the_shell(desk: Shell) -> None:
+    said = ask(desk, "SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward")
+    assert "release[name]" not in said.err and "in --json" in said.err
+
+
+def test_several_questions_are_previewed_with_what_they_cost_together(desk: Shell) -> None:
+    both = (
+        "SELECT n, m FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) "
+        "JOIN (SELECT ward, AVG(cost) AS m FROM visits GROUP BY ward) USING (ward)"
+    )
+    seen = desk(f"preview visits.parquet {FACTS} {BUDGET} --epsilon 0.5", both)
+    assert "Together they cost epsilon 0.5" in seen.out and "After it, 5 more like it fit" in seen.out

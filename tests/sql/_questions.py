@@ -160,6 +160,13 @@ _PER_PERSON = (
         ("s.r = 1", "s.r <= 2", "s.t > 2"),
     ),
     _inner(
+        "SELECT pid, ward, k, SUM(k) OVER (PARTITION BY pid ORDER BY cost ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) "
+        "AS r, NTILE(3) OVER (PARTITION BY pid ORDER BY cost) AS t FROM visits",
+        ("s.t", "s.k", "CLIP(s.r, 0, 6)"),
+        ("s.ward", "s.t", "s.k"),
+        ("s.r > 2", "s.t = 1"),
+    ),
+    _inner(
         "SELECT pid, ward, k FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY pid ORDER BY day) = 1",
         ("s.k",),
         ("s.ward", "s.k"),

@@ -17,7 +17,20 @@ TOTAL = {
     *("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Is", "NullSafeEQ", "NullSafeNEQ", "In", "Between", "And", "Or", "Not"),
     *("Like", "ILike", "Trim", "Length", "Substring", "Left", "Right", "Concat", "DPipe", "Replace", "StartsWith"),
     *("StrPosition", "Contains", "RegexpLike", "RegexpExtract", "Exists", "hash", "signbit", "strlen"),
-    *("Sum", "Count", "Max", "Min", "RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue", "LastValue"),
+    *(
+        "Sum",
+        "Count",
+        "Max",
+        "Min",
+        "RowNumber",
+        "Rank",
+        "DenseRank",
+        "Lag",
+        "Lead",
+        "FirstValue",
+        "LastValue",
+        "Ntile",
+    ),
 }
 # Total on what their templates hold them to: roots and logarithms of positive numbers, dates inside the calendar.
 HELD = {
@@ -27,7 +40,19 @@ HELD = {
 SHAPE = {
     *("Select", "From", "Table", "TableAlias", "Subquery", "Identifier", "Alias", "Where", "Group", "Having", "Join"),
     *("With", "CTE", "Union", "Column", "Star", "Literal", "Boolean", "Null", "Paren", "DataType", "DataTypeParam"),
-    *("Window", "Order", "Ordered", "Filter", "Distinct", "Tuple", "Var", "Interval", "WithinGroup", "Cast"),
+    *(
+        "Window",
+        "WindowSpec",
+        "Order",
+        "Ordered",
+        "Filter",
+        "Distinct",
+        "Tuple",
+        "Var",
+        "Interval",
+        "WithinGroup",
+        "Cast",
+    ),
 }
 
 

@@ -195,7 +195,7 @@ DECIDES: dict[type, str] = {
     NumberType: "name digits",
     CastTarget: "kind width digits name",
     Aggregated: "function distinct quantile",
-    Windowed: "function arguments descending alias nulls_first",
+    Windowed: "function arguments descending alias nulls_first frame",
     SemiJoin: "source where outer",
 }
 LEFT_OUT: dict[type, str] = {
@@ -321,7 +321,7 @@ def test_every_operation_that_can_be_planned_has_a_tag() -> None:
         Expr("literal", param=b"bytes"),
         Expr("aggregate", (literal(1),), Aggregated("median")),
         Expr("aggregate", (literal(1),), Aggregated("sum", quantile=Fraction(1, 2))),
-        Expr("window", (), Windowed("ntile", 0, (), "t0")),
+        Expr("window", (), Windowed("nth_value", 0, (), "t0")),
     ],
     ids=lambda value: value.op,
 )
@@ -352,8 +352,8 @@ def test_names_of_classes_and_fields_do_not_leak() -> None:
         _keys(planned.identity()["plans"], keys)
     here = "rows where keys sums curves quantiles bound of values adds if step lower upper centre squared other parts "
     here += "width cells shape rows_per_key totals norm as join on at_most unique_by ranked_by table private "
-    here += "prepared fields by having distinct op args with type from digits kind name value function order "
-    here += "filtered person others fraction float datetime date chosen most weighted months days seconds"
+    here += "prepared fields frame by having distinct op args with type from digits kind name value function "
+    here += "order filtered person others fraction float datetime date chosen most weighted months days seconds"
     assert keys <= set(here.split())
 
 

@@ -14,7 +14,7 @@ from hubbub.engines.frames import python_values, readable_column, readable_table
 from hubbub.engines.parquet import notes_in_footer
 from hubbub.engines.protocol import Engine
 from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.released import ReleasedTable, ReleasedTables, Unbindable, changing_functions
+from hubbub.engines.released import ReleasedTable, ReleasedTables, Repeated, Unbindable, changing_functions
 from hubbub.engines.source_headers import Schemas, schemas_of
 from hubbub.engines.sources import (
     arrow_of,
@@ -38,6 +38,7 @@ __all__ = [
     "InDatabase",
     "ReleasedTable",
     "ReleasedTables",
+    "Repeated",
     "Schemas",
     "Unbindable",
     "arrow_of",

@@ -7,6 +7,7 @@ given, and is locked before the statement is seen. Nothing in it is private, and
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,10 +38,21 @@ SELECT lower(function_name) FROM duckdb_functions() WHERE function_type IN ('sca
 GROUP BY 1 HAVING bool_or(stability <> 'CONSISTENT')
 """
 _MACROS = "SELECT lower(function_name), lower(macro_definition) FROM duckdb_functions() WHERE function_type = 'macro'"
-# Clocks that the engine calls consistent, or that its macros name.
+# Clocks that the engine calls consistent, or that its macros name, and what tells about the engine itself.
 _CLOCKS = frozenset(
-    ("current_timestamp", "current_date", "current_time", "current_localtime", "current_localtimestamp")
+    ("current_timestamp", "current_date", "current_time", "current_localtime", "current_localtimestamp", "version")
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same values one after the other that many times, kept once."""
+
+    values: Sequence[object]
+    times: int
+
+    def __len__(self) -> int:
+        return len(self.values) * self.times
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,7 @@ class ReleasedTable:
 
     name: str
     columns: tuple[tuple[str, str], ...]
-    values: tuple[Sequence[object] | NDArray[Any], ...]
+    values: tuple[Sequence[object] | NDArray[Any] | Repeated, ...]
 
 
 class Unbindable(EngineFailed):
@@ -72,6 +84,7 @@ class ReleasedTables:
     def __init__(self) -> None:
         import duckdb
 
+        self._ends = time.monotonic() + limits.RELEASED_SECONDS_IN_ALL
         self._connection = duckdb.connect(":memory:")
         for setting in _SETTINGS:
             self._connection.execute(setting)
@@ -100,7 +113,7 @@ class ReleasedTables:
         self._connection.execute(f"CREATE OR REPLACE TABLE {_quoted_name(table.name)} ({listed})")
         if not len(table.values[0]):
             return
-        arrays = [pa.array(column, from_pandas=True, type=_arrow_type(kind)) for column, (_, kind) in _typed(table)]
+        arrays = [_arrow_array(column, kind) for column, (_, kind) in _typed(table)]
         self._connection.register("_given", pa.Table.from_arrays(arrays, names=[f"c{i}" for i in range(len(arrays))]))
         self._connection.execute(f"INSERT INTO {_quoted_name(table.name)} SELECT * FROM _given")
         self._connection.unregister("_given")
@@ -109,10 +122,9 @@ class ReleasedTables:
         """(name, type) of each column that a statement gives; ``Unbindable`` if it is no SELECT over these tables."""
         import duckdb
 
-        watch = StatementWatch(self._connection, limits.RELEASED_SECONDS)
+        watch = StatementWatch(self._connection, self._seconds_left())
         try:
-            statements = self._connection.extract_statements(sql)
-            if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
+            if not self._is_select(sql):
                 raise Unbindable("it is not one SELECT")
             rows = self._connection.execute(f"DESCRIBE {sql}").fetchall()
         except duckdb.Error as error:
@@ -131,10 +143,12 @@ class ReleasedTables:
         return [_plain_array(column) for column in columns.values()]
 
     def _run(self, sql: str, fetch: Any) -> Any:
-        """What is fetched, within time and memory."""
+        """What one SELECT gives, within time and memory."""
         cursor = self._connection.cursor()
-        watch = StatementWatch(cursor, limits.RELEASED_SECONDS)
+        watch = StatementWatch(cursor, self._seconds_left())
         try:
+            if not self._is_select(sql):
+                raise EngineFailed
             cursor.execute(sql)
             return fetch(cursor)
         except Exception as error:
@@ -145,6 +159,16 @@ class ReleasedTables:
             watch.stop()
             with suppress(Exception):
                 cursor.close()
+
+    def _is_select(self, sql: str) -> bool:
+        """Whether it is one statement, and reads: nothing else has any business here."""
+        import duckdb
+
+        return [each.type for each in self._connection.extract_statements(sql)] == [duckdb.StatementType.SELECT]
+
+    def _seconds_left(self) -> float:
+        """What one statement may take: all statements of a place share their time as well."""
+        return max(0.0, min(limits.RELEASED_SECONDS, self._ends - time.monotonic()))
 
 
 @lru_cache(maxsize=1)
@@ -167,6 +191,14 @@ def changing_functions() -> frozenset[str]:
 
 def _typed(table: ReleasedTable) -> list[tuple[Any, tuple[str, str]]]:
     return list(zip(table.values, table.columns, strict=True))
+
+
+def _arrow_array(values: Sequence[object] | NDArray[Any] | Repeated, kind: str) -> Any:
+    import pyarrow as pa
+
+    if isinstance(values, Repeated):
+        return pa.chunked_array([_arrow_array(values.values, kind)] * values.times, type=_arrow_type(kind))
+    return pa.array(values, from_pandas=True, type=_arrow_type(kind))
 
 
 def _arrow_type(kind: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from hubbub.accounting import Amount, Currency, Remeasurement, remeasure
 from hubbub.ledger import backup as transfer
-from hubbub.ledger import endings, owner_entries, reservations
+from hubbub.ledger import endings, owner_entries, reservations, together
 from hubbub.ledger.book import statements
 from hubbub.ledger.book.chain import Entry, event_of
 from hubbub.ledger.book.database import Transaction
@@ -115,6 +115,10 @@ class Ledger:
     def preview(self, request: Request) -> Mapping[str, Amount]:
         """What each population would be charged; free, and nothing is written."""
         return reservations.preview_costs(self._core, request)
+
+    def check_together(self, requests: Sequence[Request]) -> None:
+        """Refuse if several requests do not fit together into every budget, share and window; nothing is written."""
+        together.check_together(self._core, requests)
 
     def answered(self, request: Request) -> bool:
         """Whether the very same request has an answer already, which asking again would give for free."""

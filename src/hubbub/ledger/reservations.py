@@ -61,6 +61,16 @@ def has_answer(core: Core, request: Request) -> bool:
         return _look_back(view, bill, request, here).answered is not None
 
 
+def is_paid(core: Core, request: Request) -> bool:
+    """Whether reserving it charges nothing: its answer is there, or a run under an earlier charge is still due."""
+    bill = bill_for(core, request)
+    here = {"fingerprint": bytes.fromhex(request.fingerprint), "project": request.project}
+    with core.book.snapshot() as view:
+        earlier = _look_back(view, bill, request, here)
+    due = earlier.open is not None and earlier.attempts < ATTEMPTS
+    return due or (earlier.answered is not None and not request.fresh)
+
+
 # ---------------------------------------------------------------- one turn
 
 

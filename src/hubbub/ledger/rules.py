@@ -119,27 +119,33 @@ def check_failures(bill: Bill, request: Request, totals: Mapping[str, Row]) -> d
 
 def total_with(bill: Bill, account: SpendingLimit, row: Row | None, now: int) -> Amount:
     """The account's total with this charge, or a refusal."""
-    spent = Amount() if row is None or account.starts_again(row[1], now) else total_of(row)
-    total = spent + bill.costs[account.population]
-    if account.limit is None or not account.limit.fits(total):
-        raise _budget_exceeded(bill, account, spent)
-    return total
+    spent, cost = spent_of(account, row, now), bill.costs[account.population]
+    if account.limit is None or not account.limit.fits(spent + cost):
+        raise budget_exceeded(bill.policy, account, spent, cost)
+    return spent + cost
 
 
-def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> BudgetExceeded:
+def spent_of(account: SpendingLimit, row: Row | None, now: int) -> Amount:
+    """What counts as spent on an account at a time."""
+    return Amount() if row is None or account.starts_again(row[1], now) else total_of(row)
+
+
+def budget_exceeded(
+    policy: Policy, account: SpendingLimit, spent: Amount, cost: Amount, *, words: str = "this request costs"
+) -> BudgetExceeded:
+    """The refusal of a cost that an account does not hold; ``words`` say what costs it."""
     _, project, analyst, pool = account.key.split("/")
     counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
-    cost = bill.costs[account.population]
     named = [(kind, name) for kind, name in (("project", project), ("analyst", analyst)) if name]
     share, options = (
         " ".join(f"{kind} {name!r}" for kind, name in named),
         "".join(f" --{kind} {shlex.quote(name)}" for kind, name in named),
     )
     whose = f"population {account.population!r}" + (f", {share}," if share else "")
-    currency = bill.policy.populations[account.population].currency(counted)
-    words, left = cost.measure(currency).describe(), "nothing"
+    currency = policy.populations[account.population].currency(counted)
+    price, left = cost.measure(currency).describe(), "nothing"
     if account.limit is not None:
-        words, left = account.limit.refusal_words(spent, cost)
+        price, left = account.limit.refusal_words(spent, cost)
     used_up = pool != "window" and (account.limit is None or account.limit.is_used_up(spent))
     way = "What was answered is repeated for free; for more, ask" if used_up else "Ask with more noise, or"
     why = "The budget was fixed in advance and holds for all projects and analysts together; nothing was charged."
@@ -152,7 +158,7 @@ def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> Budge
         more = "--epsilon 1 --delta 1e-7"
     pool = "in this window" if pool == "window" else f"for {pool}"
     return BudgetExceeded(
-        f"this request costs {words}, and {whose} has {left} left {pool}.",
+        f"{words} {price}, and {whose} has {left} left {pool}.",
         why=why,
         fix=f"{way} for more budget: "
         f"`hubbub budget request {shlex.quote(account.population)} {more} --why ...{options}`.",

@@ -11,7 +11,7 @@ from hubbub.relations import limits
 from hubbub.relations.column_printer import as_native, calendar, id_from, id_in, in_calendar, read_as
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.expressions import Expr
-from hubbub.relations.nodes.engine_values import BucketEdges, CellGrid, IntegerGrid, NormClip, WindowSpec
+from hubbub.relations.nodes.engine_values import BucketEdges, CellGrid, Frame, IntegerGrid, NormClip, WindowSpec
 from hubbub.relations.operation_printer import OperationPrinter
 from hubbub.relations.text_work import is_cut
 from hubbub.schema import Kind, Value
@@ -174,9 +174,12 @@ class ValuePrinter:
         ]
         order += rest[len(order) :]  # what breaks ties
         over = f"PARTITION BY {', '.join(partition)}" + (f" ORDER BY {', '.join(order)}" if order else "")
+        over += _frame_words(spec.frame)
         if spec.function in ("sum", "avg"):
             total = f"{self.dialect.sum.format(self._fine(value.args[0], own[0]))} OVER ({over})"
             return self._scaled(value.args[0], total, f"count({own[0]}) OVER ({over})", spec.function)
+        if spec.function == "ntile":
+            own[0] = str(int(value.args[0].param))
         if spec.function in ("lag", "lead") and spec.arguments == 2:
             own[1] = str(int(value.args[1].param)) if value.args[1].op == "literal" else "1"
         return f"{spec.function}({', '.join(own) or ('*' if spec.function == 'count' else '')}) OVER ({over})"
@@ -318,3 +321,17 @@ def _halve_edges(value: str, edges: Sequence[str], first: int, last: int, cell: 
     middle = (first + last) // 2
     below, above = _halve_edges(value, edges, first, middle, cell), _halve_edges(value, edges, middle + 1, last, cell)
     return f"CASE WHEN {value} <= {edges[middle]} THEN {below} ELSE {above} END"
+
+
+def _frame_words(frame: Frame | None) -> str:
+    """The rows that a window looks at, by their places; nothing for those that it has by itself."""
+    if frame is None:
+        return ""
+    first, last = (_place_words(place, side) for place, side in zip(frame, ("PRECEDING", "FOLLOWING"), strict=True))
+    return f" ROWS BETWEEN {first} AND {last}"
+
+
+def _place_words(place: int | None, side: str) -> str:
+    if place is None:
+        return f"UNBOUNDED {side}"
+    return "CURRENT ROW" if place == 0 else f"{abs(place)} {'PRECEDING' if place < 0 else 'FOLLOWING'}"

@@ -1,6 +1,7 @@
 """An answer as it leaves us: noisy numbers with their intervals, the receipt, and the guarantee.
 
 - ``release_job``, ``quote_job``   the one door: bind, charge, run, store, show a ``Job``
+- ``check_jobs``, ``refusal_of``   whether several jobs fit together, before the first of them is charged
 - ``Release``   the table: rows, intervals, frames, charts, text, HTML, JSON, and a sheet to publish with it
 - ``DerivedRelease``   the same, worked out of other releases
 - ``Noisy``     one column of it, to calculate with and to simulate
@@ -13,7 +14,7 @@ noise, and nothing else. Start with ``door`` and ``jobs``, then ``release``.
 
 from hubbub.releases import formulas, frames, text
 from hubbub.releases.derived import DerivedRelease, guarantee_together
-from hubbub.releases.door import JobQuote, plan_pool, quote_job, release_job, request_for
+from hubbub.releases.door import JobQuote, check_jobs, plan_pool, quote_job, refusal_of, release_job, request_for
 from hubbub.releases.formulas.base import rebuilt
 from hubbub.releases.jobs import LONGEST, Job, JobFacts, Progress, no_progress
 from hubbub.releases.noise_sums import NoiseSum, NoiseTerm
@@ -41,6 +42,7 @@ __all__ = [
     "Release",
     "ReleasedColumn",
     "Rounded",
+    "check_jobs",
     "formulas",
     "frames",
     "guarantee_together",
@@ -48,6 +50,7 @@ __all__ = [
     "plan_pool",
     "quote_job",
     "rebuilt",
+    "refusal_of",
     "release_job",
     "request_for",
     "simultaneous",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from hubbub.ledger import Account, AccountLike, Amount, Pool, Request, Reservation, fingerprint
 from hubbub.releases.jobs import Job, JobFacts, Progress, no_progress
-from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NoAnswer, NoBound
+from hubbub.terms import BelowLeastPrice, BudgetConflict, BudgetExceeded, NeedsOwner, NoAnswer, NoBound
 
 T = TypeVar("T")
 
@@ -57,10 +57,25 @@ def quote_job(job: Job[T], account: AccountLike) -> JobQuote:
     payer = Account.of(account)
     request = request_for(job.facts, payer)
     repeated = payer.ledger.answered(request)
+    costs: Mapping[str, Amount] = {}
+    with suppress(BelowLeastPrice, BudgetConflict, BudgetExceeded, NoBound):  # told as the refusal
+        costs = payer.ledger.preview(request)
+    return JobQuote(costs, repeated, refusal_of([job], payer))
+
+
+def check_jobs(jobs: Sequence[Job[T]], account: AccountLike, *, fresh: bool = False) -> None:
+    """Refuse jobs that do not fit together into every budget, share and window, before the first is charged."""
+    payer = Account.of(account)
+    payer.ledger.check_together([request_for(job.facts, payer, fresh=fresh) for job in jobs])
+
+
+def refusal_of(jobs: Sequence[Job[T]], account: AccountLike) -> str:
+    """Why the ledger would refuse these jobs together; nothing if it would not. Free, and nothing is written."""
     try:
-        return JobQuote(payer.ledger.preview(request), repeated)
-    except (BelowLeastPrice, BudgetConflict, BudgetExceeded, NoBound) as error:
-        return JobQuote({}, repeated, f"It would be refused: {error.what} {error.fix}")
+        check_jobs(jobs, account)
+    except (BelowLeastPrice, BudgetConflict, BudgetExceeded, NeedsOwner, NoBound) as error:
+        return f"It would be refused: {error.what} {error.fix}"
+    return ""
 
 
 def request_for(facts: JobFacts, payer: Account, *, fresh: bool = False) -> Request:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.preview import Preview
@@ -48,6 +49,10 @@ class CountPreview(Document):
     def errors(self) -> Mapping[str, float | None]:
         """The error of each noisy column of the answer, which is the one that was asked for."""
         return dict.fromkeys(self.columns, self.within)
+
+    def with_refusal(self, change: Callable[[str], str]) -> Self:
+        """The same, the ledger's refusal in the words of another surface."""
+        return replace(self, first=self.first.with_refusal(change))
 
     def sections(self) -> tuple[Section, ...]:
         """The two steps, and the first of them."""

@@ -67,7 +67,7 @@ OPERATIONS = _operation_tags(
     "extract date_trunc date_diff cast shift strftime matches match_part spelled"
 )
 _PER_PERSON = _operation_tags("count sum avg min max")
-_WINDOWS = _operation_tags("row_number rank dense_rank lag lead first_value count sum avg min max")
+_WINDOWS = _operation_tags("row_number rank dense_rank lag lead first_value ntile count sum avg min max")
 
 
 # ---------------------------------------------------------------- whose data, and which noise
@@ -322,6 +322,7 @@ def _window_identity(value: Expr) -> dict[str, Json]:
         "of": window.alias,
         "step": _step_identity(value),
         "type": _type_identity(value.facts),
+        **({} if window.frame is None else {"frame": list(window.frame)}),  # questions without one keep their identity
     }
 
 

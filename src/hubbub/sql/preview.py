@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from hubbub.accounting import UNKNOWN, Amount, Currency
 from hubbub.ledger import AccountBalance, amount_words
@@ -72,7 +72,7 @@ class Preview(Document):
     confidence: float
     noises: tuple[PreviewNoise, ...] = ()
     repeated: bool = False
-    refused: str = ""  # why the owner's rules refuse it, whatever is left
+    refused: str = ""  # why the ledger refuses it: the owner's rules, a budget, a share or a window
 
     @property
     def title(self) -> str:
@@ -82,12 +82,20 @@ class Preview(Document):
     @property
     def affordable(self) -> bool:
         """Whether it fits into what is left, and the owner's rules let one question cost as much or as little."""
-        return not self.refused and self.line.limit is not None and self.line.limit.fits(self.line.spent + self.cost)
+        return not self.refused and self._fits_population
+
+    @property
+    def _fits_population(self) -> bool:
+        return self.line.limit is not None and self.line.limit.fits(self.line.spent + self.cost)
 
     @property
     def errors(self) -> dict[str, float | None]:
         """The error of each noisy column at the confidence; None where it depends on the data."""
         return {column.name: column.predicted.error for column in self.columns}
+
+    def with_refusal(self, change: Callable[[str], str]) -> Self:
+        """The same, the ledger's refusal in the words of another surface."""
+        return replace(self, refused=change(self.refused))
 
     def sections(self) -> tuple[Section, ...]:
         """Errors first, then the cost, then what was bounded."""
@@ -152,7 +160,7 @@ class Preview(Document):
         lines.append(
             f"From the budget of {self.line.name!r}: {amount_words(self.cost, self.currency)}; {left} is left."
         )
-        if self.refused:
+        if self.refused and self._fits_population:
             lines.append(self.refused)
         elif not self.affordable:
             nothing = limit is None or limit.is_used_up(self.line.spent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,12 +94,14 @@ def test_a_refused_question_says_why_and_its_rewrite_is_answered(
     assert question.rewrite and refusal(connections, question.dataset, question.rewrite) is None
 
 
-def test_a_rewrite_that_a_refusal_prints_is_answered_as_it_stands(connections: dict[str, Connection]) -> None:
-    errors = [(question, refusal(connections, question.dataset, question.sql)) for question in LISTED]
-    whole = [
-        (q.dataset, e.fix)
-        for q, e in errors
-        if e is not None and e.fix.startswith("SELECT ") and " FROM t" not in e.fix
-    ]
-    assert whole
-    assert [text for dataset, text in whole if refusal(connections, dataset, text) is not None] == []
+@pytest.mark.parametrize("question", LISTED, ids=lambda question: question.title)
+def test_a_rewrite_that_a_refusal_prints_is_answered_as_it_stands(
+    question: AnalystQuestion, connections: dict[str, Connection]
+) -> None:
+    error = refusal(connections, question.dataset, question.sql)
+    if error is None:
+        assert not question.refused  # it waited for something that is there now
+        return
+    printed = re.search(r"sk `(.*)`", error.fix) or re.fullmatch(r"((?:SELECT|WITH) .*)", error.fix)
+    assert printed is not None, error.fix
+    assert refusal(connections, question.dataset, printed.group(1)) is None

@@ -1,4 +1,52 @@
 -- section: The engine's text
+-- name: rows around each of a person's rows
+SELECT COUNT(*) AS n FROM (SELECT MAX(cost) OVER (PARTITION BY patient_id ORDER BY day ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS near, NTILE(4) OVER (PARTITION BY patient_id ORDER BY day) AS part FROM visits) AS q WHERE near > 100 AND part = 1
+-- expected:
+-- duckdb:
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   FROM (SELECT t0._hb_u AS _hb_u, max(t0."cost") OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS "near", TRY_CAST(ntile(4) OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS BIGINT) AS "part"
+--   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."day" AS DATE) AS "day", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
+--   FROM "visits" AS s) AS t0
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."near" > 100) AND (t1."part" = 1)) AND (t1._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   FROM (SELECT t0._hb_u AS _hb_u, max(t0."cost") OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS "near", TRY_CAST(ntile(4) OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS BIGINT) AS "part"
+--   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."day" AS DATE) AS "day", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
+--   FROM "visits" AS s) AS t0
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."near" > 100) AND (t1."part" = 1)) AND (t1._hb_u IS NOT NULL)
+--   GROUP BY t1._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
+-- postgres:
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   FROM (SELECT t0._hb_u AS _hb_u, max(t0."cost") OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS "near", (CASE WHEN ntile(4) OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") BETWEEN -9e18 AND 9e18 THEN CAST(ntile(4) OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS bigint) END) AS "part"
+--   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."day" AS DATE) AS "day", CAST(s."patient_id" AS BIGINT) AS "patient_id"
+--   FROM "visits" AS s) AS t0
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."near" > 100) AND (t1."part" = 1)) AND (t1._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   FROM (SELECT t0._hb_u AS _hb_u, max(t0."cost") OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS "near", (CASE WHEN ntile(4) OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") BETWEEN -9e18 AND 9e18 THEN CAST(ntile(4) OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS bigint) END) AS "part"
+--   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."day" AS DATE) AS "day", CAST(s."patient_id" AS BIGINT) AS "patient_id"
+--   FROM "visits" AS s) AS t0
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."near" > 100) AND (t1."part" = 1)) AND (t1._hb_u IS NOT NULL)
+--   GROUP BY t1._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
+
 -- name: all rows less those over the cap
 SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY ward
 -- expected:

@@ -1038,6 +1038,27 @@ SELECT AVG(cost) AS first FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY pat
 -- output first = aggregate(t1.cost, avg)
 -- rows of one person: 1
 
+-- name: sums over rows around each, and parts of a person's rows
+SELECT AVG(CLIP(lately, 0, 3000)) AS a, AVG(part) AS b FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS lately, NTILE(4) OVER (PARTITION BY patient_id ORDER BY day) AS part FROM visits) AS q
+-- expected:
+-- from rows as t1
+--   from visits as t0
+--   lately = window(t0.cost, t0.patient_id, t0.day, sum by person of t0): number, step 0.01
+--   part = window(4, t0.patient_id, t0.day, ntile by person of t0): integer, [1, 4], step 1
+-- output a = aggregate(case(isnull(t1.lately), None, least(greatest(t1.lately, 0), 3000)), avg)
+-- output b = aggregate(t1.part, avg)
+-- rows of one person: 50
+
+-- name: frames that cannot be used
+SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day RANGE BETWEEN 7 PRECEDING AND CURRENT ROW) AS s FROM visits) AS q WHERE s > 1
+-- expected:
+-- NotAllowed [P802]: this frame of a window cannot be used. At line 1, column 30:
+--     SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day RANGE BETWEEN 7 PRECEDING AND CURRENT ROW) AS s FROM visits) AS q WHERE s > 1
+--                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   A frame is of rows, counted from this one, and begins before it ends.
+--   Write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with one of: count, sum, avg, min, max, first_value.
+--   docs: errors/P802
+
 -- name: LAG and running sums per person
 SELECT AVG(CLIP(cost - before, -100, 100)) AS a, AVG(CLIP(so_far, 0, 1000)) AS b FROM (SELECT cost, LAG(cost) OVER (PARTITION BY patient_id ORDER BY day) AS before, SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS so_far FROM visits) AS q
 -- expected:
@@ -1185,12 +1206,12 @@ SELECT AVG(r) FROM (SELECT RANK() OVER (ORDER BY cost) AS r FROM visits) AS q
 -- name: a window with a frame
 SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day ROWS 1 PRECEDING) AS s FROM visits) AS q WHERE s > 1
 -- expected:
--- NotAllowed [P802]: SPEC is not understood here. At line 1, column 30:
---     SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day ROWS 1 PRECEDING) AS s FROM visits) AS q WHERE s > 1
---                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   A part of a question that is not understood would be silently left out.
---   Leave it out.
---   docs: errors/P802
+-- from rows as t1
+--   from visits as t0
+--   s = window(t0.cost, t0.patient_id, t0.day, sum by person of t0): number, step 0.01
+-- where gt(t1.s, 1)
+-- output count_star() = aggregate(count)
+-- rows of one person: 50
 
 -- name: a median per person
 SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) AS m FROM visits GROUP BY patient_id) AS q
@@ -1255,7 +1276,7 @@ SELECT COUNT(*) FROM (SELECT LAG(cost, 1, 0) OVER (PARTITION BY patient_id ORDER
 -- name: positions in two orders
 SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS a, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC) AS b FROM visits) AS q WHERE a = b
 -- expected:
--- NotAllowed [P802]: ROW_NUMBER, LAG and LEAD of one subquery must have the same PARTITION BY and ORDER BY. At line 1, column 35:
+-- NotAllowed [P802]: windows that go by places (ROW_NUMBER, LAG, LEAD, NTILE, ROWS BETWEEN) have one PARTITION BY and ORDER BY in a subquery. At line 1, column 35:
 --     SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS a, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC) AS b FROM visits) AS q WHERE a = b
 --                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   Rows that are alike have no order of their own, and two orders would tell them apart by accident.
@@ -1787,7 +1808,7 @@ SELECT AVG(part) AS a FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS part FROM vi
 -- expected:
 -- NotAllowed [P802]: NTILE cannot be answered privately. At line 1, column 36:
 --     SELECT AVG(part) AS a FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS part FROM visits) AS q
---                                        ^^^^^^^
+--                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   Which part a person falls into depends on everybody else.
 --   Ask for the thresholds first (QUANTILE_CONT(x, 0.25), ...), and write the released numbers into a CASE.
 --   docs: errors/P802

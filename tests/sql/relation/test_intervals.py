@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from time import process_time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import binom
 
 from hubbub.releases import KeyColumn, Noise, NoisyColumn, Release, ReleasedColumn, formulas
 from hubbub.sql.relation.outer_statements import outer_statements
+from hubbub.sql.relation.relation_release import release_of
 from hubbub.terms import Guarantee, PureDP
 from tests.sql.relation._tables import around, covered, noisy_table, parsed, run_of
 
@@ -63,6 +65,23 @@ def test_all_rows_after_a_limit_are_covered_at_once(truth: Sequence[float], nois
 def test_rows_that_noise_orders_are_covered_at_once(text: str) -> None:
     holds = covered(text, SPREAD, LAPLACE, column="f", runs=RUNS, seed=13)
     assert (holds == 1).sum() >= ENOUGH
+
+
+def test_ranks_among_many_are_covered_at_once() -> None:
+    truth, runs = tuple(300 / (i + 1) for i in range(1_100)), 8
+    text = "SELECT k, RANK() OVER (ORDER BY x DESC) AS f FROM t0 ORDER BY f LIMIT 10"
+    holds = covered(text, truth, LAPLACE, column="f", runs=runs, seed=15)
+    assert (holds == 1).sum() >= binom.ppf(FALSE_ALARM, runs, 0.95)
+
+
+def test_a_few_of_many_rows_do_not_take_the_work_of_all() -> None:
+    released = noisy_table(tuple(300 / (i + 1) for i in range(5_000)), LAPLACE, np.random.default_rng(16))
+    for text in (TOP, "SELECT k, x AS f FROM t0 QUALIFY RANK() OVER (ORDER BY x DESC) <= 10"):
+        with run_of(text, released) as outer:
+            start = process_time()
+            release_of(outer, text, (released,))
+            assert process_time() - start < 2.5  # about .7 s; 3 to 6 when all rows were looked at
+            assert len(outer.looked_at) < 500
 
 
 def test_rows_by_themselves_are_covered_one_by_one() -> None:

@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sqlglot
 
 import hubbub as hb
 from hubbub.ledger import Ledger
 from hubbub.releases import DerivedRelease, Release
 from hubbub.sql import Connection, dbapi
+from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.relation.outer_rules import check_outer
 from hubbub.terms import BudgetExceeded, HubbubError, NoAnswer, NotAllowed, OverLimit, UnknownName
 
 N = "(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)"
@@ -73,6 +76,7 @@ def entries(db: Connection) -> int:
         "SELECT ward, CASE WHEN COUNT(*) > 500 THEN 'large' ELSE 'small' END AS size FROM visits GROUP BY ward",
         "SELECT diagnosis, people, RANK() OVER (ORDER BY people) AS r FROM (SELECT diagnosis, "
         "COUNT(DISTINCT person) AS people FROM visits GROUP BY diagnosis)",
+        f"SELECT 'ward ' || ward || ': ' || REPLACE(CAST(n AS TEXT), '-', 'minus ') || ' visits' AS line, n FROM {N}",
         f"SELECT ward, n, label FROM {N} JOIN (VALUES ('north', 'N'), ('south', 'S')) AS v(ward, label) USING (ward)",
     ],
 )
@@ -157,6 +161,43 @@ HOSTILE = [
     (f"SELECT n, age(DATE '2020-01-01') FROM {N}", NotAllowed),
     (f"SELECT n, pg_sleep(0) FROM {N}", NotAllowed),
     (f"SELECT n, pg_conf_load_time() FROM {N}", NotAllowed),
+    (f"SELECT n, REPEAT('x', 4000000000) FROM {N}", NotAllowed),
+    (f"SELECT n, ('x').repeat(4000000000) FROM {N}", HubbubError),
+    (f"""SELECT n, "repeat"('x', 4000000000) FROM {N}""", HubbubError),
+    (f"SELECT n, main.repeat('x', 4000000000) FROM {N}", HubbubError),
+    (
+        "WITH "
+        + ", ".join(f"c{i + 1} AS (SELECT n, s || s || s || s AS s FROM c{i})" for i in range(12)).replace(
+            "c1 AS", f"c0 AS (SELECT n, 'xxxxxxxx' AS s FROM {N}), c1 AS", 1
+        )
+        + " SELECT n, LENGTH(s) AS l FROM c12",
+        HubbubError,
+    ),
+    ("SELECT n, " + "REPLACE(" * 12 + "'a'" + ", 'a', 'aaaaaaaaaaaaaaaa')" * 12 + f" AS l FROM {N}", HubbubError),
+    (f"SELECT n, LENGTH(LPAD('x', 2000000000, 'y')) FROM {N}", NotAllowed),
+    (f"SELECT n, RPAD('x', 2000000000, 'y') FROM {N}", NotAllowed),
+    (f"SELECT n, PRINTF('%2000000000d', 1) FROM {N}", NotAllowed),
+    (f"SELECT n, FORMAT('{{:>2000000000}}', 1) FROM {N}", NotAllowed),
+    (f"SELECT n, LEN(RANGE(10000000000)) FROM {N}", NotAllowed),
+    (f"SELECT n, LIST_SUM(GENERATE_SERIES(1, 10000000000)) FROM {N}", NotAllowed),
+    (f"SELECT n, LEN(LIST_RESIZE([1], 10000000000)) FROM {N}", NotAllowed),
+    (f"SELECT n, BAR(1, 0, 1, 1000000000) FROM {N}", NotAllowed),
+    (f"SELECT n, BITSTRING('1', 1000000000) FROM {N}", NotAllowed),
+    (f"SELECT n, TO_BASE(1, 2, 1000000000) FROM {N}", NotAllowed),
+    (f"SELECT n FROM {N}, query('SELECT 42')", NotAllowed),
+    (f"SELECT n FROM {N}, query_table('_hb_inner_0')", HubbubError),
+    (f"SELECT n FROM {N}, generate_series(1, 100000000000)", NotAllowed),
+    (f"SELECT n FROM {N}, LATERAL (SELECT * FROM range(10)) AS r", NotAllowed),
+    (f"SELECT n FROM {N}, pg_catalog.pg_tables", NotAllowed),
+    (f"SELECT n FROM {N}, sqlite_master", UnknownName),
+    (f"SELECT n FROM {N}, duckdb_tables", UnknownName),
+    (f"SELECT n, current_schema() FROM {N}", NotAllowed),
+    (f"SELECT n, current_database() FROM {N}", NotAllowed),
+    (f"SELECT n, getvariable('x') FROM {N}", NotAllowed),
+    (f"SELECT n, write_log('x') FROM {N}", NotAllowed),
+    (f"SELECT n, version() FROM {N}", NotAllowed),
+    (f"SELECT n, nextval('s') FROM {N}", NotAllowed),
+    (f"SELECT n, setseed(0.5) FROM {N}", NotAllowed),
     (f"SELECT n FROM {N} TABLESAMPLE 1 ROWS", NotAllowed),
     (f"SELECT n, nosuch FROM {N}", NotAllowed),
     (f"SELECT n, TO_CHAR(DATE '2026-05-04', 'YYYY') FROM {N}", NotAllowed),
@@ -185,6 +226,17 @@ def test_what_reaches_beyond_released_tables_is_refused_for_free(
             ask(text, epsilon=0.1)
         assert caught.value.fix
     assert (entries(db), spent(db)) == before
+
+
+def test_texts_that_double_too_often_are_refused() -> None:
+    levels = ", ".join(f"c{i + 1} AS (SELECT s || s || s || s AS s FROM c{i})" for i in range(6))
+    doubled = f"WITH c0 AS (SELECT k AS s FROM _hb_inner_0), {levels} SELECT LENGTH(s) AS l FROM c6"
+    replaced = "SELECT " + "REPLACE(" * 6 + "k" + ", 'a', 'aaaaaaaaaaaaaaaa')" * 6 + " AS l FROM _hb_inner_0"
+    for text in (doubled, replaced):
+        tree = sqlglot.parse_one(text, read="duckdb")
+        assert isinstance(tree, sqlglot.exp.Query)
+        with pytest.raises(NotAllowed, match="joined so often"):
+            check_outer(tree, QueryText(text))
 
 
 def test_the_place_of_outer_statements_reaches_no_file() -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hubbub.cli.options import values
-from hubbub.cli.options.connections import ConnectionOptions, open_connection
+from hubbub.cli.options.connections import ConnectionOptions, locate_ledger, open_connection, read_dataset
 from hubbub.cli.options.groups import spread_groups
+from hubbub.cli.options.ledgers import name_ledger
 from hubbub.cli.options.pages import AsJson, PageOptions
 from hubbub.cli.options.source_facts import DeclaredFacts, Source, SourceFacts, parse_amount
 
@@ -125,8 +126,11 @@ def preview(
     No ledger is made and no budget opened.
     """
     price.check()
-    with open_connection(SourceFacts(source, declared), payer, lasting=False) as connection:
-        page.show(connection.preview(read_question(sql), **price.arguments()))
+    facts = SourceFacts(source, declared)
+    where = locate_ledger(facts, read_dataset(facts), payer.at)
+    with open_connection(facts, payer, lasting=False) as connection:
+        shown = connection.preview(read_question(sql), **price.arguments())
+        page.show(shown.with_refusal(lambda words: name_ledger(words, where)))
 
 
 def ask_question(connection: Connection, text: str, **arguments: Any) -> Release:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.options.ledgers import LEDGER, is_file, resolve_decider
+from hubbub.cli.options.ledgers import LEDGER, hints_name, is_file, resolve_decider
 from hubbub.cli.options.source_facts import SourceFacts
 from hubbub.cli.output import streams as output
 
@@ -60,7 +60,7 @@ def open_connection(facts: SourceFacts, payer: ConnectionOptions, *, lasting: bo
     is_open = _promised_budget(where, dataset.population) is not None
     if not is_open and dataset.budget is None:
         raise _no_budget(where, dataset.population)
-    with ExitStack() as held:
+    with hints_name(where), ExitStack() as held:
         ledger = where if lasting or is_open else held.enter_context(temporary_ledger())
         arguments = {**facts.arguments(), "ledger": ledger, "project": payer.project, "analyst": payer.asker}
         connection = held.enter_context(connect(facts.source, **arguments))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import os
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ import typer
 if TYPE_CHECKING:
     from hubbub.ledger import Account, Ledger
 
+_COMMAND = re.compile(r"`(hubbub (?:budget|ledger) [^`]*)`")
 LEDGER = "HUBBUB_LEDGER"  # environment variable: which ledger, if --ledger does not say
 DEFAULT = "hubbub.db"
 
@@ -46,7 +50,7 @@ class LedgerOptions:
     @contextmanager
     def open(self, *, create: bool = False) -> Iterator[Ledger]:
         """The ledger; made only if ``create`` says so."""
-        with open_ledger(self.at, self.state, create=create) as ledger:
+        with hints_name(self.at), open_ledger(self.at, self.state, create=create) as ledger:
             yield ledger
 
 
@@ -72,7 +76,7 @@ class AccountOptions:
         if self.ledger is None or self.population is None:
             yield None
             return
-        with open_ledger(self.ledger, self.state) as ledger:
+        with hints_name(self.ledger), open_ledger(self.ledger, self.state) as ledger:
             yield Account(ledger=ledger, population=self.population)
 
 
@@ -85,6 +89,26 @@ def open_ledger(at: str, state: Path | None, *, create: bool = False) -> Iterato
         must_exist(at)
     with Ledger(at, state=state, create=create) as ledger:
         yield ledger
+
+
+@contextmanager
+def hints_name(where: str) -> Iterator[None]:
+    """Commands that an error prints name this ledger, unless they would find it by themselves."""
+    from hubbub.terms import HubbubError
+
+    try:
+        yield
+    except HubbubError as error:
+        error.fix = name_ledger(error.fix, where)
+        raise
+
+
+def name_ledger(words: str, where: str) -> str:
+    """Words in which commands about budgets and ledgers say which ledger they are about."""
+    if where == os.environ.get(LEDGER, DEFAULT):
+        return words
+    option = f" --ledger {shlex.quote(where)}"
+    return _COMMAND.sub(lambda found: f"`{found[1]}`" if "--ledger" in found[1] else f"`{found[1]}{option}`", words)
 
 
 def must_exist(at: str) -> None:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from hubbub.render import Json
 
 _WIDTH = 80
+_IN_PYTHON, _ON_THE_COMMAND_LINE = (
+    "release[name].dense_interval() is shorter, and",
+    "a shorter interval is in --json, and",
+)
 
 
 def show_answer(release: Release, *, form: str = "table", intervals: bool = True, confidence: float = 0.95) -> None:
@@ -53,6 +57,7 @@ def describe_answer(release: Release, *, intervals: bool, confidence: float) -> 
 
 def _as_sentence(note: str, columns: Sequence[str]) -> str:
     """A remark with a capital at its beginning; the name of a column stays as it is."""
+    note = note.replace(_IN_PYTHON, _ON_THE_COMMAND_LINE)
     begins_with_name = note.startswith(tuple(f"{name}{sign}" for name in columns for sign in ": "))
     return (note if begins_with_name else note[0].upper() + note[1:]).rstrip(".") + "."
 

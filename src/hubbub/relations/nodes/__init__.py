@@ -8,6 +8,7 @@ and clipped totals. Whoever computes over private rows builds these; start with 
 from hubbub.relations.nodes.engine_values import (
     BucketEdges,
     CellGrid,
+    Frame,
     IntegerGrid,
     NormClip,
     WindowSpec,
@@ -91,6 +92,7 @@ __all__ = [
     "ClipTotals",
     "FanOut",
     "Filter",
+    "Frame",
     "IntegerGrid",
     "JoinKind",
     "JoinRows",

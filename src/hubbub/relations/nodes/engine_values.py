@@ -49,6 +49,9 @@ class BucketEdges:
     signed: bool
 
 
+Frame = tuple[int | None, int | None]  # places of its first and last row from this one; None: without end
+
+
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
     """A function over other rows: of its arguments, the first are its own, then come partition, order and ties."""
@@ -58,6 +61,7 @@ class WindowSpec:
     partition: int
     descending: tuple[bool, ...]
     nulls_first: tuple[bool, ...]
+    frame: Frame | None = None
 
 
 @dataclass(frozen=True, slots=True)

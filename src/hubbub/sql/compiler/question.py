@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from hubbub.relations import Expr
+from hubbub.relations.nodes import Frame
 from hubbub.schema import Table
 
 
@@ -93,6 +94,12 @@ class Windowed:
     alias: str  # whose person and rows it runs over
     running: bool = True
     nulls_first: tuple[bool, ...] = ()  # of each part of the order
+    frame: Frame | None = None  # so many rows around each, by their places
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether rows that are equal in the order may get different values."""
+        return self.frame is not None or self.function in ("row_number", "lag", "lead", "ntile")
 
     def words(self) -> str:
         """The window in fixtures."""

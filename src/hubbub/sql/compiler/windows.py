@@ -9,13 +9,14 @@ from fractions import Fraction
 from sqlglot import exp
 
 from hubbub.relations import INTEGER, Expr, ValueFacts, literal
+from hubbub.relations.nodes import Frame
 from hubbub.schema import Kind
 from hubbub.sql.compiler.person_links import refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Windowed, person
 from hubbub.sql.compiler.syntax.literals import whole_number
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.type_scalars import Misplaced, References, type_scalar
-from hubbub.terms import NotAllowed, WrongType
+from hubbub.terms import NotAllowed, QueryError, WrongType
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.RowNumber: "row_number",
@@ -24,13 +25,16 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Lag: "lag",
     exp.Lead: "lead",
     exp.FirstValue: "first_value",
+    exp.Ntile: "ntile",
     exp.Count: "count",
     exp.Sum: "sum",
     exp.Avg: "avg",
     exp.Min: "min",
     exp.Max: "max",
 }
-_POSITIONAL = ("row_number", "lag", "lead")  # windows in which equal rows get different values
+_FRAMED = ("count", "sum", "avg", "min", "max", "first_value")  # over so many rows around each
+_FARTHEST = 10_000  # rows
+_UNKNOWN = 10**9  # where an end of a frame is not understood
 MISPLACED_WINDOW = Misplaced(
     NotAllowed,
     "a window can stand in the SELECT of a subquery alone.",
@@ -42,24 +46,71 @@ MISPLACED_WINDOW = Misplaced(
 def type_window(node: exp.Window, items: tuple[Item, ...], references: References, text: QueryText) -> Expr:
     """The window over one person's rows of these items."""
     function = _FUNCTIONS.get(type(node.this))
-    if function is None or node.args.get("spec") is not None:
+    if function is None:
         raise text.refusal(
             NotAllowed, node, "this window cannot be used.", fix=f"Use one of: {', '.join(_FUNCTIONS.values())}."
         )
     parts = [type_scalar(part, references, text) for part in node.args.get("partition_by") or []]
     whom = person(items)
     if not any(part.facts.unit for part in parts) or not whom:
+        if function == "ntile":
+            raise _refuse_parts_of_everybody(node, text)
         raise refuse_mixed(
             text, node, "a window over several people's rows tells them apart.", "PARTITION BY the person."
         )
+    frame = _frame_of(node, function, text)
     own = _window_arguments(node.this, function, references, text)
     order = node.args.get("order")
     ordered = list(order.expressions) if order else []
     args = (*own, *parts, *(type_scalar(part.this, references, text) for part in ordered))
     down, first = (tuple(bool(part.args.get(name)) for part in ordered) for name in ("desc", "nulls_first"))
     return Expr(
-        "window", args, Windowed(function, len(own), down, whom, bool(ordered), first), _window_facts(function, own)
+        "window",
+        args,
+        Windowed(function, len(own), down, whom, bool(ordered), first, frame),
+        _window_facts(function, own),
     )
+
+
+def _refuse_parts_of_everybody(node: exp.Window, text: QueryText) -> QueryError:
+    return text.refusal(
+        NotAllowed,
+        node,
+        "NTILE cannot be answered privately.",
+        "Which part a person falls into depends on everybody else.",
+        "Ask for the thresholds first (QUANTILE_CONT(x, 0.25), ...), and write the released numbers into a CASE.",
+    )
+
+
+def _frame_of(node: exp.Window, function: str, text: QueryText) -> Frame | None:
+    """The rows that the window looks at, by their places; None for those that it has by itself."""
+    spec = node.args.get("spec")
+    if spec is None:
+        return None
+    first = _place_of(spec.args.get("start"), spec.args.get("start_side"))
+    last = _place_of(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
+    known = spec.args.get("kind") == "ROWS" and function in _FRAMED and _UNKNOWN not in (first, last)
+    if not known or (first is not None and last is not None and first > last):
+        raise text.refusal(
+            NotAllowed,
+            node,
+            "this frame of a window cannot be used.",
+            "A frame is of rows, counted from this one, and begins before it ends.",
+            f"Write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with one of: {', '.join(_FRAMED)}.",
+        )
+    return first, last
+
+
+def _place_of(end: object, side: object) -> int | None:
+    """How many rows after this one an end of a frame is; None without end."""
+    if end == "CURRENT ROW":
+        return 0
+    if end == "UNBOUNDED":
+        return None
+    steps = whole_number(end) if isinstance(end, exp.Expr) else None
+    if steps is None or steps > _FARTHEST:
+        return _UNKNOWN
+    return -steps if side == "PRECEDING" else steps
 
 
 def _window_arguments(node: exp.Expr, function: str, references: References, text: QueryText) -> list[Expr]:
@@ -69,6 +120,11 @@ def _window_arguments(node: exp.Expr, function: str, references: References, tex
         if not star:
             raise text.refusal(WrongType, node, f"{function.upper()} takes no argument.")
         return []
+    if function == "ntile":
+        parts = None if star else whole_number(node.this)
+        if parts is None or not 1 <= parts <= _FARTHEST:
+            raise text.refusal(WrongType, node, f"NTILE takes a whole number from 1 to {_FARTHEST:,}.")
+        return [literal(parts)]
     if star:
         if function != "count":
             raise text.refusal(WrongType, node, f"{function.upper()} needs a value.")
@@ -82,7 +138,7 @@ def _window_arguments(node: exp.Expr, function: str, references: References, tex
     if distance is None:
         return [value]
     steps = whole_number(distance)
-    if steps is None or steps > 10_000:
+    if steps is None or steps > _FARTHEST:
         raise text.refusal(WrongType, distance, "a distance is a whole number up to 10,000.")
     return [value, literal(steps)]
 
@@ -90,6 +146,9 @@ def _window_arguments(node: exp.Expr, function: str, references: References, tex
 def _window_facts(function: str, own: list[Expr]) -> ValueFacts:
     if function in ("lag", "lead", "first_value", "min", "max"):
         return replace(own[0].facts, origin=None, unit=False, image=None)
+    if function == "ntile":
+        parts = Fraction(own[0].param)
+        return ValueFacts(kind=Kind.INTEGER, lower=Fraction(1), upper=parts, step=Fraction(1), number=INTEGER)
     if function in ("row_number", "rank", "dense_rank", "count"):
         return ValueFacts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1), number=INTEGER)
     inner = own[0].facts
@@ -100,13 +159,14 @@ def _window_facts(function: str, own: list[Expr]) -> ValueFacts:
 
 def check_orders(tree: exp.Select, fields: Sequence[Field], text: QueryText) -> None:
     """Rows that are alike in every column that is used can be told apart by their places in two orders alone."""
-    windows = [part for each in fields for part in _windows_in(each.value) if part.param.function in _POSITIONAL]
+    windows = [part for each in fields for part in _windows_in(each.value) if part.param.is_positional]
     orders = {(part.args[part.param.arguments :], part.param.descending, part.param.nulls_first) for part in windows}
     if len(orders) > 1:
         raise text.refusal(
             NotAllowed,
             tree,
-            "ROW_NUMBER, LAG and LEAD of one subquery must have the same PARTITION BY and ORDER BY.",
+            "windows that go by places (ROW_NUMBER, LAG, LEAD, NTILE, ROWS BETWEEN) have one PARTITION BY and ORDER BY "
+            "in a subquery.",
             "Rows that are alike have no order of their own, and two orders would tell them apart by accident.",
             "Use one order, or two subqueries.",
         )

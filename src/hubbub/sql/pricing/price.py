@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -37,13 +37,13 @@ class PriceTerms:
         others = {"delta": self.delta, "assume": self.assume, "confidence": self.confidence}
         limits.check_ordinary(**stated, **others)
         fraction_of(self.confidence, name="confidence")
-        _check_one({name for name, value in stated.items() if value is not None})
+        _check_one({name: value for name, value in stated.items() if value is not None})
         if self.delta is not None and self.epsilon is None:
             raise MissingParameter(
                 "delta goes with epsilon alone.", why="A price is stated in one way.", fix="Leave delta out."
             )
         if self.share is not None:
-            fraction_of(self.share, name="share", one=True)
+            _check_share(self.share)
         if self.noise not in (AUTO, *NoiseKind):
             raise OutOfRange(
                 f"noise is 'auto', 'laplace' or 'gaussian', and not {self.noise!r:.40}.",
@@ -52,7 +52,18 @@ class PriceTerms:
             )
 
 
-def _check_one(stated: set[str]) -> None:
+def _check_share(share: Real) -> None:
+    try:
+        fraction_of(share, name="share", one=True)
+    except OutOfRange as error:
+        raise OutOfRange(
+            error.what,
+            why="It is a part of the budget, above 0 and at most 1.",
+            fix="Write share=0.1 for a tenth of the budget.",
+        ) from None
+
+
+def _check_one(stated: Mapping[str, Real]) -> None:
     if not stated:
         raise MissingParameter(
             "a question says what it may cost: epsilon, rho or a share of the budget, or how exact it should be "
@@ -62,10 +73,15 @@ def _check_one(stated: set[str]) -> None:
         )
     if len(stated) > 1:
         raise MissingParameter(
-            f"the price is given {len(stated)} times: {', '.join(sorted(stated))}.",
+            f"the price is given {len(stated)} times: {', '.join(stated)}.",
             why="Either one cost is given, or the error, and the others follow.",
-            fix="Leave all but one of them out.",
+            fix=f"Keep one, such as {_written(*next(iter(stated.items())))}.",
         )
+
+
+def _written(name: str, value: Real) -> str:
+    """A price as somebody types it."""
+    return f"{name}={value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +129,13 @@ def price_of(terms: PriceTerms, kind: NoiseKind, limit: Limit, *, choosing: bool
         return Price(epsilon=epsilon)
     if terms.delta is None:
         return price_in_epsilon(epsilon, kind, limit, choosing=choosing)
-    delta = fraction_of(terms.delta, name="delta")
+    delta = fraction_of(terms.delta, name="delta", zero=True)
+    if not delta:
+        raise MissingParameter(
+            "Gaussian noise, and a choice of keys by noisy counts, go with a delta above 0.",
+            why="Without delta an answer is pure, which Laplace noise over public keys alone is.",
+            fix="Leave delta out: the question's share of the budget's is taken.",
+        )
     tail, own = (delta / 2, delta / 2) if choosing else (delta, Fraction(0))
     return Price(epsilon=epsilon, tail=tail, own=own)
 

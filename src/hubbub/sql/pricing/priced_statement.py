@@ -21,8 +21,9 @@ from hubbub.sql.pricing.noise_choice import Alternative, alternative_of, rank_al
 from hubbub.sql.pricing.price import AUTO, Price, PriceTerms, noise_kinds, price_plan, shares_of_accounts
 from hubbub.sql.pricing.price_for_error import lacks_count, price_within
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_kinds, quote_plan
-from hubbub.sql.relation.ask_relation import RelationQuote, quote_relation, share_terms
+from hubbub.sql.relation.ask_relation import RelationQuote, check_outer_statement, quote_relation, share_terms
 from hubbub.sql.relation.find_inner import AskedRelation, bounds_named, find_relation
+from hubbub.sql.relation.offer_rewrite import offer_rewrite
 from hubbub.terms import CannotPromise, HubbubError, MissingParameter, OutOfRange, QueryError, exact
 
 if TYPE_CHECKING:
@@ -76,8 +77,12 @@ def plan_statement(
     kinds: Sequence[NoiseKind],
     *,
     clipping: bool = False,
+    offer: bool = True,
 ) -> Sequence[QueryPlan] | AskedRelation:
-    """The plans of a question, one for each kind of noise; or a statement around some."""
+    """The plans of a question, one for each kind of noise; or a statement around some.
+
+    A refusal names a statement near it that is answered, if there is one; unless none is to be offered.
+    """
     connection.check_open()
     bounds = {} if totals is None else _check_totals(totals)
     norm, choose = _norm(connection), connection.limit.whole.delta > 0
@@ -98,10 +103,29 @@ def plan_statement(
         unused.difference_update(own)
         return plan(inner, own)
 
-    relation = find_relation(text, connection.dataset, plan_inner, refusal)
+    try:
+        relation = find_relation(text, connection.dataset, plan_inner, refusal)
+    except QueryError as error:
+        if not offer:
+            raise
+        raise offer_rewrite(
+            text, connection.dataset, lambda near: _is_answered_at_all(connection, near, kinds), error
+        ) from None
     if unused:
         raise refusal  # a bound that no private question has a column for would silently be left out
     return relation
+
+
+def _is_answered_at_all(connection: Connection, text: str, kinds: Sequence[NoiseKind]) -> bool:
+    """Whether a text is a question, or a statement around some that fits their columns."""
+    terms = PriceTerms(epsilon=1)
+    try:
+        planned = plan_statement(connection, text, None, kinds, offer=False)
+        if isinstance(planned, AskedRelation):
+            check_outer_statement(quote_relation(planned, lambda plans: rank_plans(connection, plans, terms)))
+    except HubbubError:
+        return False
+    return True
 
 
 def rank_plans(connection: Connection, plans: Sequence[QueryPlan], terms: PriceTerms) -> Sequence[Alternative]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hubbub.accounting import Amount
 from hubbub.engines import ReleasedTables
-from hubbub.ledger import Account, Amount
-from hubbub.releases import DerivedRelease, Release, quote_job, release_job, request_for
+from hubbub.releases import DerivedRelease, Release, check_jobs, quote_job, refusal_of, release_job
 from hubbub.sql.answer import example_answer
 from hubbub.sql.explain_plan import explain_plan
 from hubbub.sql.jobs import AskJob
@@ -22,7 +22,7 @@ from hubbub.sql.relation.find_inner import AskedRelation
 from hubbub.sql.relation.relation_preview import RelationExplanation, RelationPreview
 from hubbub.sql.relation.relation_release import release_of
 from hubbub.sql.relation.run_outer import OuterRun
-from hubbub.terms import BudgetExceeded, Real, exact
+from hubbub.terms import Real, exact
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
@@ -60,7 +60,8 @@ def ask_relation(connection: Connection, quote: RelationQuote, *, fresh: bool = 
     """Charge and answer each inner question, and run what stands around them on their answers.
 
     Guarantee: as private as its inner questions together, each of which is charged, stored and shown by the one door;
-    what stands around them is refused before the first charge if it does not fit their columns.
+    what stands around them is refused before the first charge if it does not fit their columns, and all of it if a
+    budget, a share or a window does not hold all of them together.
     Because: [DR14], post-processing: the outer statement runs in a place that holds released tables alone.
     Not covered: running time. An outer statement that fails on released numbers fails after the charge; the inner
     answers are stored, and free to ask again.
@@ -87,27 +88,12 @@ def _ask_each(connection: Connection, quotes: Sequence[QueryQuote], *, fresh: bo
 
 
 def check_relation(connection: Connection, quote: RelationQuote, *, fresh: bool) -> None:
-    """Refuse all that can be refused from public facts: statements, the owner's rules, a budget that is too small."""
-    payer = Account.of(connection.account)
+    """Refuse all that can be refused from public facts: statements, the owner's rules, too small a budget or share."""
     jobs = {_identity_of(each.planned): AskJob(connection, each) for each in quote.quotes}
     for each in quote.quotes:
         AskJob(connection, each).bind()
     check_outer_statement(quote)
-    totals: dict[str, Amount] = {}
-    for job in jobs.values():
-        request = request_for(job.facts, payer)
-        if not fresh and payer.ledger.answered(request):
-            continue
-        for name, amount in payer.ledger.preview(request).items():
-            totals[name] = totals[name] + amount if name in totals else amount
-    for name, amount in totals.items():
-        line = payer.ledger.balance(name)
-        if line.limit is not None and not line.limit.fits(line.spent + amount):
-            raise BudgetExceeded(
-                f"the {len(jobs)} private questions in this statement cost more together than {name!r} has left.",
-                why="All of them are needed for the answer, so none was charged.",
-                fix="Ask with more noise, or ask for fewer of them.",
-            )
+    check_jobs(list(jobs.values()), connection.account, fresh=fresh)
 
 
 def check_outer_statement(quote: RelationQuote) -> None:
@@ -123,15 +109,24 @@ def preview_relation(
     check_outer_statement(quote)
     line = connection.ledger.balance(connection.dataset.population)
     previews: dict[str, Preview] = {}
+    jobs: dict[str, AskJob] = {}
     for each in quote.alternatives:
-        job_quote = quote_job(AskJob(connection, each[0].quote), connection.account)
-        previews[_identity_of(each[0].quote.planned)] = preview_quote(
+        identity, job = _identity_of(each[0].quote.planned), AskJob(connection, each[0].quote)
+        jobs.setdefault(identity, job)
+        job_quote = quote_job(job, connection.account)
+        previews[identity] = preview_quote(
             each, line, confidence=confidence, assume=assume, repeated=job_quote.repeated, refused=job_quote.refusal
         )
     together = Amount()
     for preview in previews.values():
         together = together if preview.repeated else together + preview.cost
-    return RelationPreview(quote.relation.text, tuple(previews.values()), together, line)
+    return RelationPreview(
+        quote.relation.text,
+        tuple(previews.values()),
+        together,
+        line,
+        refusal_of(list(jobs.values()), connection.account),
+    )
 
 
 def explain_relation(relation: AskedRelation) -> RelationExplanation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from hubbub.sql.relation.run_outer import OuterRun, Worlds
 
 EXACT, FIELLER, REDRAWN, SIMULTANEOUS = "exact", "Fieller", "redrawn, approximate", "simultaneous"
 DRAWS, _FEWEST = 2_000, 100
-CELLS = 4_000_000  # noisy numbers in the copies of one run
+CELLS = 2_000_000  # noisy numbers in the copies of one run
 _UNITS = 1_000  # released numbers up to which each is moved by itself
 _CLOSE = 1e-6  # of what moves a cell: how well a sum must be predicted
 _INSIDE = 200  # redraws that are also cut to a box
@@ -58,7 +59,7 @@ class CellKinds:
 
     def __init__(self, run: OuterRun, *, decides: bool) -> None:
         self._run, tables = run, run.tables
-        draws = min(DRAWS, max(_FEWEST, CELLS // max(1, tables.size)))
+        draws = min(_INSIDE if decides else DRAWS, max(_FEWEST, CELLS // max(1, tables.size)))
         drawn = tables.redrawn(draws)
         lows, highs = tables.ends(0.95)
         moved = np.maximum(1.0, np.nan_to_num(np.rint((highs - lows) / 2), nan=1.0, posinf=1.0))
@@ -172,20 +173,36 @@ class CellKinds:
         top, bottom = (self.weights[:, :, part].T for part in parts)
         values = self.values[:, parts[0]], self.values[:, parts[1]]
         low, high = self._atoms.ratio_ends(top, bottom, values, level)
-        own = (self.how[:, column] == FIELLER) & np.isfinite(self.values[:, column])
-        lows[own, column], highs[own, column] = low[own], high[own]
+        own, finite = self.how[:, column] == FIELLER, np.isfinite(self.values[:, column])
+        lows[own, column] = np.where(finite, low, -np.inf)[own]
+        highs[own, column] = np.where(finite, high, np.inf)[own]
 
     def _redrawn_ends(self, level: float) -> tuple[Floats, Floats]:
         """The union of percentile and basic intervals; a redraw without a value counts as beyond either end."""
+        lows, highs = self.values.copy(), self.values.copy()
         tail = max((1 - level) / 2, _RAREST / len(self._drawn))
         stretch = max(1.0, np.log((1 - level) / 2) / np.log(tail))  # further out as a Laplace tail goes
+        rank = int(np.floor(tail * (len(self._drawn) - 1)))
+        least, most = self._sorted_redraws
+        at, own = self._redrawn, self.values[self._redrawn]
         with np.errstate(all="ignore"):
-            low = np.quantile(np.where(np.isnan(self._drawn), -np.inf, self._drawn), tail, axis=0, method="lower")
-            high = np.quantile(np.where(np.isnan(self._drawn), np.inf, self._drawn), 1 - tail, axis=0, method="higher")
-            below, above = self.values - low, high - self.values
-            wide = stretch * np.maximum(below, above)
-            lows, highs = self.values - np.maximum(wide, 0), self.values + np.maximum(wide, 0)
+            wide = stretch * np.maximum(own - least[:, rank], most[:, -1 - rank] - own)
+            lows[at], highs[at] = own - np.maximum(wide, 0), own + np.maximum(wide, 0)
         return lows, highs
+
+    @cached_property
+    def _redrawn(self) -> NDArray[np.bool_]:
+        """The cells whose intervals are read off redraws."""
+        return np.asarray(self.how == REDRAWN)
+
+    @cached_property
+    def _sorted_redraws(self) -> tuple[Floats, Floats]:
+        """The redraws of each such cell in order: those without a value first, and those without a value last."""
+        drawn = np.ascontiguousarray(self._drawn[:, self._redrawn].T)
+        missing = np.isnan(drawn)
+        most = np.sort(drawn, axis=1)  # NaN stands last
+        least = most if not missing.any() else np.sort(np.where(missing, -np.inf, drawn), axis=1)
+        return least, np.where(np.isnan(most), np.inf, most) if missing.any() else most
 
 
 def classify_cells(run: OuterRun, *, decides: bool) -> CellKinds:

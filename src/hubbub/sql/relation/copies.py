@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.engines import ReleasedTable
+from hubbub.engines import ReleasedTable, Repeated
 from hubbub.releases import Release, formulas, frames
 from hubbub.sql.relation.find_inner import INNER
 from hubbub.sql.relation.outer_statements import COPIES, COPY
@@ -169,7 +169,7 @@ def _released_values(column: InnerColumn) -> Sequence[object]:
 def _copied_values(column: InnerColumn, worlds: Floats) -> Any:
     """The column of all worlds, one below the other."""
     if column.stretch is None:
-        return list(column.values) * len(worlds)
+        return Repeated(column.values, len(worlds))
     values = worlds[:, column.stretch].ravel()
     if column.kind == "integer":
         whole = np.clip(np.rint(values), -_LARGEST, _LARGEST)

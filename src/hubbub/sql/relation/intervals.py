@@ -30,6 +30,9 @@ _BOX = 0.995  # of the box that says which numbers could matter; up to this leve
 _LOCAL = 0.95  # up to this level intervals may be local
 _GROUPS, _SPLITS = 64, 3  # numbers are moved in groups where there are many
 _SEED = 20250101  # public: it groups numbers
+_MANY = 1_000  # numbers; of more the boxes of levels below _LEAST are not worked out by themselves
+_LEAST = 0.9
+_FEWEST = 10  # redraws that are cut to a box
 _SELDOM = 0.02  # of the worlds; a row that is in fewer has no interval
 
 UNKNOWN = "not known"
@@ -47,7 +50,7 @@ class CellIntervals:
 
 
 def work_out_intervals(run: OuterRun) -> CellIntervals:
-    """The intervals of the cells of ``run.whole_rows``, at ``LEVELS``."""
+    """The intervals of the cells of the rows that are looked at, at ``LEVELS``."""
     if run.keys is None or not run.tables.size or not run.whole_rows:
         return unknown_intervals(run)
     work = _Intervals(run)
@@ -56,8 +59,9 @@ def work_out_intervals(run: OuterRun) -> CellIntervals:
 
 def unknown_intervals(run: OuterRun) -> CellIntervals:
     """For answers without noise, and for rows that nothing tells apart."""
-    size, columns = len(run.whole_rows), len(run.number_columns())
-    values = np.array([[_float(row[i]) for i in run.number_columns()] for row in run.whole_rows]).reshape(size, columns)
+    rows = [run.whole_rows[place] for place in run.looked_at]
+    size, columns = len(rows), len(run.number_columns())
+    values = np.array([[_float(row[i]) for i in run.number_columns()] for row in rows]).reshape(size, columns)
     noisy = bool(run.tables.size)
     shape = (len(LEVELS), size, columns)
     lows = np.full(shape, -np.inf) if noisy else np.broadcast_to(values, shape)
@@ -85,9 +89,11 @@ class _Intervals:
             return 1, 1
         corners = run.in_worlds(self._corners(2.0, _BOX), shown=True)
         still = bool((corners.present == corners.present[0]).all())
+        could_be_shown = np.asarray(corners.present.any(axis=0))
+        run.look_at(could_be_shown)
         if still and not run.is_cut_by_noise:
             return 1, 1
-        return max(1, len(run.whole_rows)), max(1, int(corners.present.any(axis=0).sum()))
+        return max(1, len(run.whole_rows)), max(1, int(could_be_shown.sum()))
 
     def _level(self, level: float) -> float:
         """The level of each row's interval."""
@@ -103,10 +109,7 @@ class _Intervals:
         """Worlds with numbers at the corners of a box: all down, all up, each group up alone, and down alone."""
         chosen = np.ones(self.tables.size, dtype=bool) if chosen is None else chosen
         lows, highs = self._box(factor, level, chosen)
-        groups = self._groups(chosen)
-        up = np.where(groups, highs, lows)
-        down = np.where(groups, lows, highs)
-        return np.vstack([lows, highs, up, down])
+        return _corners_of(lows, highs, self._groups(chosen))
 
     def _box(self, factor: float, level: float, chosen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """The ends of a box that holds all chosen numbers with that confidence, times a factor; others rest."""
@@ -130,22 +133,13 @@ class _Intervals:
             splits.append(of[None, :] == np.arange(_GROUPS)[:, None])
         return np.vstack(splits)
 
-    def _relevant(self) -> NDArray[np.bool_]:
-        """By column, the numbers that could change it, or the rows that it has."""
+    def _moves(self) -> _Moves:
+        """What corners of twice the box do, to the rows that are looked at."""
         groups = self._groups(np.ones(self.tables.size, dtype=bool))
         corners = self.run.in_worlds(self._corners(2.0, _BOX))
-        half = len(groups)
-        up = _changed(corners, slice(2, 2 + half), base=0) | _changed(corners, slice(2 + half, None), base=1)
-        alone = int(groups[0].sum()) == 1 and half == self.tables.size
-        if alone:
-            return up.T
-        parts = np.split(np.arange(half), _SPLITS)
-        return np.stack(
-            [
-                np.logical_and.reduce([groups[part][up[part, i]].any(axis=0) for part in parts])
-                for i in range(up.shape[1])
-            ]
-        )
+        up, down = slice(2, 2 + len(groups)), slice(2 + len(groups), None)
+        changed = _changed(corners, up, base=0) | _changed(corners, down, base=1)
+        return _Moves(_numbers_in(groups, changed), _is_one_way(corners.values, up, down))
 
     # ------------------------------------------------------------ ends
 
@@ -155,34 +149,87 @@ class _Intervals:
         lows, highs = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))
         deciding = self.kinds.how == SIMULTANEOUS
         if deciding.any():
-            relevant = self._relevant()
+            moves = self._moves()
             for column in np.flatnonzero(deciding.any(axis=0)):
-                self._put_boxes(lows, highs, int(column), relevant[column], deciding[:, column])
+                self._put_boxes(lows, highs, int(column), moves, deciding[:, column])
         return lows, highs
 
-    def _put_boxes(
-        self, lows: Floats, highs: Floats, column: int, relevant: NDArray[np.bool_], rows: NDArray[np.bool_]
-    ) -> None:
+    def _put_boxes(self, lows: Floats, highs: Floats, column: int, moves: _Moves, rows: NDArray[np.bool_]) -> None:
         """Intervals of a column that hold at once, where noisy values decide: the images of boxes."""
-        stacks = [self._box_worlds(level, relevant) for level in LEVELS]
+        relevant, levels = moves.relevant[column], self._box_levels()
+        groups = self._groups(relevant)[:0] if moves.one_way[column] else self._apart(relevant)
+        stacks = [self._box_worlds(level, relevant, groups) for level in levels]
         image, start = self.run.in_worlds(np.vstack(stacks)), 0
         own = self.kinds.values[:, column]
-        for i, worlds in enumerate(stacks):
+        for level, worlds in zip(levels, stacks, strict=True):
             part = slice(start, start := start + len(worlds))
             values = image.values[part, :, column]
-            seldom = image.present[part].mean(axis=0) < _SELDOM
+            seldom = image.present[part][:, self.run.looked_at].mean(axis=0) < _SELDOM
             least = np.where(np.isnan(values), np.inf, values).min(axis=0)
             most = np.where(np.isnan(values), -np.inf, values).max(axis=0)
-            lows[i, rows, column] = np.where(seldom, -np.inf, np.fmin(least, own))[rows]
-            highs[i, rows, column] = np.where(seldom, np.inf, np.fmax(most, own))[rows]
+            for i in [i for i, each in enumerate(LEVELS) if each == level or each < level == levels[0]]:
+                lows[i, rows, column] = np.where(seldom, -np.inf, np.fmin(least, own))[rows]
+                highs[i, rows, column] = np.where(seldom, np.inf, np.fmax(most, own))[rows]
 
-    def _box_worlds(self, level: float, relevant: NDArray[np.bool_]) -> Floats:
+    def _box_levels(self) -> tuple[float, ...]:
+        """The levels of boxes: of many numbers the lower levels have the interval of a higher one."""
+        return LEVELS if self.tables.size <= _MANY else tuple(level for level in LEVELS if level >= _LEAST)
+
+    def _apart(self, relevant: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What is moved against all others: of a few rows their own numbers, else groups."""
+        groups = self._groups(relevant)
+        if self.tables.size <= _MANY:
+            return groups
+        own = [set(numbers[numbers >= 0].tolist()) for numbers in self.kinds.number]
+        if len(own) > _GROUPS // 2 or not all(own):
+            return groups[:_GROUPS]
+        places = np.array(sorted(set().union(*own)))
+        alone = np.zeros((len(places), self.tables.size), dtype=bool)
+        alone[np.arange(len(places)), places] = True
+        return alone
+
+    def _box_worlds(self, level: float, relevant: NDArray[np.bool_], groups: NDArray[np.bool_]) -> Floats:
         """The corners of a box that holds all numbers that could matter, and redraws cut to it."""
         local = level <= _LOCAL
         chosen = relevant if local else np.ones(self.tables.size, dtype=bool)
         inner = 1 - 0.9 * (1 - level) if local else level
-        low, high = self._box(1.0, inner, chosen)
-        return np.vstack([self._corners(1.0, inner, chosen), np.clip(self.kinds.redraws, low, high)])
+        lows, highs = self._box(1.0, inner, chosen)
+        redraws = self.kinds.redraws[: max(_FEWEST, CELLS // (4 * len(LEVELS) * self.tables.size))]
+        return np.vstack([_corners_of(lows, highs, groups), np.clip(redraws, lows, highs)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """By column of numbers: the numbers that could change it, and whether each moves all of its cells one way."""
+
+    relevant: NDArray[np.bool_]  # columns x numbers
+    one_way: NDArray[np.bool_]
+
+
+def _corners_of(lows: Floats, highs: Floats, groups: NDArray[np.bool_]) -> Floats:
+    """All down, all up, each group up alone, and down alone."""
+    return np.vstack([lows, highs, np.where(groups, highs, lows), np.where(groups, lows, highs)])
+
+
+def _numbers_in(groups: NDArray[np.bool_], changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """By column, the numbers of which every group changes it; groups hold one number each, or are several splits."""
+    if int(groups[0].sum()) == 1 and len(groups) == groups.shape[1]:
+        return changed.T
+    parts = np.split(np.arange(len(groups)), _SPLITS)
+    return np.stack(
+        [
+            np.logical_and.reduce([groups[part][changed[part, i]].any(axis=0) for part in parts])
+            for i in range(changed.shape[1])
+        ]
+    )
+
+
+def _is_one_way(values: Floats, up: slice, down: slice) -> NDArray[np.bool_]:
+    """By column, whether all of its cells rise with every group of numbers, or all fall."""
+    with np.errstate(all="ignore"):
+        rises = ((values[up] >= values[0]) & (values[down] <= values[1])).all(axis=(0, 1))
+        falls = ((values[up] <= values[0]) & (values[down] >= values[1])).all(axis=(0, 1))
+    return np.asarray(rises | falls)
 
 
 def _changed(worlds: Worlds, part: slice, *, base: int) -> NDArray[np.bool_]:

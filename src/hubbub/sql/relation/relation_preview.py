@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 from hubbub.accounting import Amount
-from hubbub.ledger import AccountBalance
+from hubbub.ledger import AccountBalance, amount_words
 from hubbub.render import Document, Json, Section
 from hubbub.sql.explain_plan import PlanExplanation
 from hubbub.sql.preview import Preview
@@ -26,6 +27,7 @@ class RelationPreview(Document):
     inner: tuple[Preview, ...]
     together: Amount
     line: AccountBalance
+    refused: str = ""  # why the ledger would refuse all of it: a budget, a share or a window that is too small
 
     @property
     def title(self) -> str:
@@ -35,12 +37,7 @@ class RelationPreview(Document):
     @property
     def affordable(self) -> bool:
         """Whether all of it fits into what is left, and the owner's rules let each question cost what it does."""
-        limit = self.line.limit
-        return (
-            all(not each.refused for each in self.inner)
-            and limit is not None
-            and limit.fits(self.line.spent + self.together)
-        )
+        return not self.refused
 
     @property
     def repeated(self) -> bool:
@@ -51,6 +48,11 @@ class RelationPreview(Document):
     def errors(self) -> Mapping[str, float | None]:
         """The error of each noisy column of the inner questions; the first question's, where names are alike."""
         return {name: error for each in reversed(self.inner) for name, error in each.errors.items()}
+
+    def with_refusal(self, change: Callable[[str], str]) -> Self:
+        """The same, the ledger's refusals in the words of another surface."""
+        inner = tuple(each.with_refusal(change) for each in self.inner)
+        return replace(self, refused=change(self.refused), inner=inner)
 
     def sections(self) -> tuple[Section, ...]:
         """What stands around, and then each question."""
@@ -65,10 +67,20 @@ class RelationPreview(Document):
     def _words(self) -> tuple[str, ...]:
         words = [AROUND]
         if len(self.inner) > 1:
-            words.append(SHARED.format(count=len(self.inner)))
-        if not self.affordable:
-            words.append("Together they do not fit. Ask for larger errors, or request more budget.")
+            words += [SHARED.format(count=len(self.inner)), *self._cost_words()]
+        if self.refused:
+            words.append(self.refused)
         return tuple(words)
+
+    def _cost_words(self) -> tuple[str, ...]:
+        """What all questions cost together, what is left, and how many statements like this one fit."""
+        limit = self.line.limit
+        if self.repeated or limit is None:
+            return ()
+        cost = amount_words(self.together, self.line.currency)
+        together = f"Together they cost {cost}; {limit.left_words(self.line.spent)} is left."
+        more = limit.how_many(self.line.spent + self.together, self.together)
+        return (together, f"After it, {more:,} more like it fit.") if self.affordable else (together,)
 
     def to_json(self) -> dict[str, Json]:
         """Everything as one JSON document."""

@@ -86,7 +86,7 @@ def _column_of(run: OuterRun, cells: CellIntervals, place: int) -> KeyColumn | f
     numbers = [None if v is None or (isinstance(v, float) and math.isnan(v)) else v for v in values]
     if name.lower() in run.public or not run.tables.size:
         return KeyColumn(name, tuple(numbers), _kind_name(kind))
-    at, known, back = run.number_columns().index(place), run.shown_places, _back_to(kind)
+    at, known, back = run.number_columns().index(place), run.shown_cells(), _back_to(kind)
     lows, highs = (
         _shown_ends(side[:, :, at], known, numbers, back, end) for side, end in ((cells.lows, -1), (cells.highs, 1))
     )
@@ -136,7 +136,7 @@ def _as_moment(number: float, end: int) -> object:
 def _worst(run: OuterRun, cells: CellIntervals, place: int) -> str:
     """How the least exact interval of a shown column was worked out."""
     at = run.number_columns().index(place)
-    kinds = {UNKNOWN if row is None else str(cells.how[row, at]) for row in run.shown_places}
+    kinds = {UNKNOWN if row is None else str(cells.how[row, at]) for row in run.shown_cells()}
     order = (UNKNOWN, REDRAWN, SIMULTANEOUS, FIELLER, EXACT)
     return next((each for each in order if each in kinds), EXACT)
 

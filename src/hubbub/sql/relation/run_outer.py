@@ -34,8 +34,8 @@ _KEY_TYPES = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP")
 class Worlds:
     """What a statement gives in each world: by world, row of the answer and column; NaN where it has no such value."""
 
-    values: Floats  # worlds x rows x columns
-    present: NDArray[np.bool_]  # worlds x rows
+    values: Floats  # worlds x rows looked at x columns
+    present: NDArray[np.bool_]  # worlds x all rows
     others: NDArray[np.int64]  # rows in each world that the answer does not have
 
 
@@ -49,6 +49,7 @@ class OuterRun:
         self.statements: OuterStatements = outer_statements(outer)
         self.decides = noise_decides(self.statements.whole, self.public)
         self.is_cut_by_noise = is_cut_by_noise(outer, self.public)
+        self._chosen: NDArray[np.intp] | None = None
 
     # ------------------------------------------------------------ before anything is charged
 
@@ -120,6 +121,24 @@ class OuterRun:
         at = {tuple(row[i] for i in self.keys): place for place, row in enumerate(self.whole_rows)}
         return [at.get(tuple(row[i] for i in self.keys)) for row in self.rows]
 
+    # ------------------------------------------------------------ rows that are looked at
+
+    def look_at(self, could_be_shown: NDArray[np.bool_]) -> None:
+        """From now on values are of these rows alone, and of those that are shown."""
+        chosen = could_be_shown.copy()
+        chosen[[place for place in self.shown_places if place is not None]] = True
+        self._chosen = np.flatnonzero(chosen)
+
+    @property
+    def looked_at(self) -> NDArray[np.intp]:
+        """The places of the rows whose values are worked out: at first all."""
+        return np.arange(len(self.whole_rows)) if self._chosen is None else self._chosen
+
+    def shown_cells(self) -> list[int | None]:
+        """Where the rows that are shown stand among those that are looked at."""
+        at = {int(place): cell for cell, place in enumerate(self.looked_at)}
+        return [None if place is None else at[place] for place in self.shown_places]
+
     def number_columns(self) -> tuple[int, ...]:
         """The columns of ``whole`` that hold numbers, days or moments."""
         return tuple(i for i, (_, kind) in enumerate(self.all_columns) if is_number(kind))
@@ -156,7 +175,8 @@ class OuterRun:
 
     def agrees(self, worlds: Worlds) -> bool:
         """Whether the first world, which is the released one, has the rows and numbers that ran by themselves."""
-        known = [[as_number(row[i]) for i in self.number_columns()] for row in self.whole_rows]
+        rows = [self.whole_rows[place] for place in self.looked_at]
+        known = [[as_number(row[i]) for i in self.number_columns()] for row in rows]
         alone = np.array(known, dtype=np.float64).reshape(worlds.values[0].shape)
         same_rows = bool(worlds.present[0].all()) and not worlds.others[0]
         return same_rows and np.allclose(worlds.values[0], alone, rtol=1e-9, atol=1e-9, equal_nan=True)
@@ -174,11 +194,16 @@ class OuterRun:
         size = len(self.whole_rows)
         known = ~np.isnan(place.astype(np.float64))
         world, row = at[known].astype(np.int64), place[known].astype(np.int64)
-        values = np.full((count, size, len(numbers)), np.nan)
         present = np.zeros((count, size), dtype=bool)
         present[world, row] = True
+        cell = np.full(size, -1)
+        cell[self.looked_at] = np.arange(len(self.looked_at))
+        looked = known.copy()
+        looked[known] = cell[row] >= 0
+        world, row = at[looked].astype(np.int64), cell[place[looked].astype(np.int64)]
+        values = np.full((count, len(self.looked_at), len(numbers)), np.nan)
         for i, column in enumerate(numbers):
-            values[world, row, i] = column[known].astype(np.float64)
+            values[world, row, i] = column[looked].astype(np.float64)
         others = np.bincount(at[~known].astype(np.int64), minlength=count)
         return Worlds(values, present, others.astype(np.int64))
 

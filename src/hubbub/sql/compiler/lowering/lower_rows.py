@@ -137,9 +137,9 @@ def _over(value: Expr, whom: Expr, ties: Sequence[tuple[str, str]]) -> Expr:
     spec: Windowed = value.param
     own, order = spec.arguments, len(spec.descending)
     partition = value.args[own : len(value.args) - order]
-    breaking = [Expr("column", param=place) for place in ties] if spec.function in _TIED else []
+    breaking = [Expr("column", param=place) for place in ties] if spec.function in _TIED or spec.is_positional else []
     args = (*value.args[:own], whom, *partition, *value.args[len(value.args) - order :], *breaking)
-    param = WindowSpec(spec.function, own, 1 + len(partition), spec.descending, spec.nulls_first)
+    param = WindowSpec(spec.function, own, 1 + len(partition), spec.descending, spec.nulls_first, spec.frame)
     return Expr("over", args, param, value.facts)
 
 

@@ -20,7 +20,7 @@ _STRUCTURE = frozenset(
         *("Select", "From", "Join", "Where", "Group", "Having", "Order", "Ordered", "Limit", "Offset", "Subquery"),
         *("CTE", "With", "Union", "Alias", "TableAlias", "Table", "Column", "Identifier", "Star", "Paren", "Tuple"),
         *("Literal", "Boolean", "Null", "Is", "In", "Between", "Case", "If", "Cast", "TryCast", "DataType"),
-        *("DataTypeParam", "Interval", "Var", "Filter", "Window", "Exists", "Distinct"),
+        *("DataTypeParam", "Interval", "Var", "Filter", "Window", "WindowSpec", "Exists", "Distinct"),
         *("Rollup", "GroupingSets", "Cube", "WithinGroup", "Qualify"),
     )
 )
@@ -44,7 +44,7 @@ _AGGREGATES = frozenset(
 )
 _PAIRS = frozenset(node.__name__ for node, function in AGGREGATES.items() if function in PAIRED)
 _QUANTILES = frozenset(("Quantile", "PercentileCont", "PercentileDisc", "ApproxQuantile"))
-_WINDOWS = frozenset(("RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue"))
+_WINDOWS = frozenset(("RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue", "Ntile"))
 _TODAY = frozenset(("CurrentDate", "CurrentTimestamp", "Localtimestamp"))
 _SCALARS = frozenset(name for name in FUNCTIONS if name[0].isupper())
 _CALLED = frozenset(name for name in FUNCTIONS if name[0].islower()) | NOW
@@ -55,7 +55,6 @@ _REASONS = {
     "RegexpReplace": ("a regular expression that replaces", "What it makes can be much longer than what it is given."),
     "RegexpILike": ("a regular expression in any case", "Engines disagree on which letters are alike."),
     "Mode": ("MODE", "The most frequent value of a few people would be told whoever they are."),
-    "Ntile": ("NTILE", "Which part a person falls into depends on everybody else."),
     "Rand": ("a random function", "Noise comes from one secure source, and answers must be repeatable."),
     "Insert": ("INSERT", "A question changes nothing."),
     "Update": ("UPDATE", "A question changes nothing."),
@@ -87,7 +86,6 @@ _NEAREST = {
     "LastValue": "Use FIRST_VALUE in the opposite order.",
     "RegexpReplace": "Use REPLACE, REGEXP_EXTRACT or a CASE with REGEXP_MATCHES.",
     "RegexpILike": "Write REGEXP_MATCHES(LOWER(s), pattern).",
-    "Ntile": "Ask for the thresholds first (QUANTILE_CONT(x, 0.25), ...), and write the released numbers into a CASE.",
     "ArrayAgg": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
     "GroupConcat": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
 }
@@ -204,7 +202,8 @@ _PARTS: dict[str, set[str]] = {
     "Var": {"this"},
     "Filter": {"this", "expression"},
     "WithinGroup": {"this", "expression"},
-    "Window": {"this", "partition_by", "order", "over"},
+    "Window": {"this", "partition_by", "order", "over", "spec"},
+    "WindowSpec": {"kind", "start", "start_side", "end", "end_side"},
     "Exists": {"this"},
     "Distinct": {"expressions"},
     "Rollup": {"expressions"},

@@ -1,0 +1,166 @@
+"""What cannot be asked is refused for free, and its refusal prints a statement that is answered as it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hubbub as hb
+from hubbub.ledger import Ledger
+from hubbub.sql import Connection
+from hubbub.terms import HubbubError, MissingParameter, OutOfRange, UnknownName
+
+N = "(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)"
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    folder, rng = tmp_path_factory.mktemp("rewrites"), np.random.default_rng(7)
+    people = rng.integers(1, 401, 2_000)
+    visits = pd.DataFrame(
+        {
+            "person": people,
+            "ward": np.array(["north", "south", "east"])[people % 3],
+            "cost": rng.gamma(2.0, 150.0, 2_000).round(2),
+            "diagnosis": rng.choice(["flu", "cold"], 2_000),
+            "day": pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 300, 2_000), unit="D"),
+        }
+    )
+    visits.to_parquet(folder / "visits.parquet")
+    with hb.connect(
+        folder / "visits.parquet",
+        unit="person",
+        max_rows_per_unit=10,
+        bounds={"cost": (0, 1000, 0.01)},
+        keys={"ward": ["north", "south", "east"]},
+        budget=hb.Budget(100, 1e-6),
+        ledger=Ledger(folder / "ledger.db", state=folder / "state"),
+    ) as connection:
+        yield connection
+
+
+def offered(error: HubbubError) -> str:
+    """The statement that a refusal prints."""
+    match = re.search(r"sk `(.*)`", error.fix) or re.fullmatch(r"((?:SELECT|WITH) .*)", error.fix)
+    assert match is not None, error.fix
+    return match.group(1)
+
+
+# ---------------------------------------------------------------- people beside released numbers
+
+BESIDE = [
+    f"SELECT a.n / v.cost FROM {N} AS a, visits AS v",
+    f"SELECT a.ward, n, v.diagnosis FROM {N} AS a JOIN visits AS v ON v.ward = a.ward",
+    f"SELECT a.ward, n FROM {N} AS a WHERE EXISTS (SELECT 1 FROM visits AS v WHERE v.ward = a.ward AND v.cost > 10)",
+    f"SELECT a.ward, n FROM {N} AS a WHERE a.ward IN (SELECT ward FROM visits)",
+    f"SELECT a.ward, n, (SELECT cost FROM visits LIMIT 1) AS m FROM {N} AS a",
+    f"SELECT a.ward, n FROM {N} AS a WHERE n > (SELECT AVG(cost) FROM visits WHERE visits.ward = a.ward)",
+    f"SELECT ward, n FROM {N} AS a UNION ALL SELECT ward, cost FROM visits",
+    f"WITH a AS {N} SELECT v.person, a.n FROM visits AS v JOIN a USING (ward)",
+    f"WITH a AS {N} SELECT AVG(v.cost - a.n) AS d FROM visits AS v JOIN a USING (ward)",
+    f"SELECT v.ward, COUNT(*) AS c FROM visits AS v JOIN {N} AS a USING (ward) WHERE v.cost > a.n GROUP BY v.ward",
+]
+ACROSS = [
+    "SELECT person, RANK() OVER (ORDER BY cost) AS r FROM visits",
+    "SELECT AVG(r) AS a FROM (SELECT person, RANK() OVER (ORDER BY cost) AS r FROM visits)",
+    "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS r FROM visits) WHERE r = 1",
+    "SELECT AVG(cost - LAG(cost) OVER (ORDER BY day)) AS d FROM visits",
+    "SELECT AVG(d) AS a FROM (SELECT cost - LAG(cost) OVER (ORDER BY day) AS d FROM visits)",
+    "SELECT AVG(cost / SUM(cost) OVER (PARTITION BY ward)) FROM visits",
+    "SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY cost DESC) <= 10",
+    "SELECT AVG(p) AS m FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS p FROM visits)",
+]
+OTHERS = [
+    "SELECT ward, cost FROM visits",
+    "SELECT * FROM visits",
+    "SELECT DISTINCT ward FROM visits",
+    "SELECT person, SUM(cost) FROM visits GROUP BY person",
+    "SELECT person, ward, COUNT(*) AS n FROM visits GROUP BY person, ward HAVING COUNT(*) > 2 ORDER BY n LIMIT 3",
+    "SELECT AVG(cost) AS m FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)",
+    "SELECT AVG(cost) AS m FROM visits WHERE ward IN (SELECT ward FROM visits GROUP BY ward HAVING COUNT(*) > 100)",
+    "SELECT COUNT(*) FROM visits ORDER BY cost LIMIT 5",
+    "SELECT AVG(cost) FROM (SELECT cost FROM visits ORDER BY cost DESC LIMIT 100)",
+    "SELECT MODE(ward) AS favourite FROM visits",
+    "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT ON (person) person, ward FROM visits ORDER BY person, day) "
+    "GROUP BY ward",
+    "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT ON (ward) ward, cost FROM visits ORDER BY ward, day) GROUP BY 1",
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(diagnosis, 'old', 'x') = 'cx'",
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(diagnosis, '[aou].*', '', 'g') = 'c'",
+]
+
+
+@pytest.mark.parametrize("text", [*BESIDE, *ACROSS, *OTHERS])
+def test_a_refusal_is_free_and_prints_a_statement_that_is_answered(db: Connection, text: str) -> None:
+    before = (db.budget.entries, db.ledger.balance(db.dataset.population).spent)
+    with pytest.raises(HubbubError) as caught:
+        db.sql(text, epsilon=0.1)
+    with pytest.raises(HubbubError):
+        db.preview(text, epsilon=0.1)
+    assert (db.budget.entries, db.ledger.balance(db.dataset.population).spent) == before
+    rewrite = offered(caught.value)
+    assert rewrite != text
+    answer = db.sql(rewrite, epsilon=0.1)
+    assert len(answer.columns_names) >= 1 and db.budget.entries >= before[0]
+
+
+def test_windows_that_are_offered_stay_inside_a_person(db: Connection) -> None:
+    with pytest.raises(HubbubError) as caught:
+        db.sql(ACROSS[2], epsilon=0.1)
+    assert "PARTITION BY person, ward" in caught.value.fix
+
+
+def test_a_slip_of_the_pen_keeps_its_hint(db: Connection) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'ward'"):
+        db.sql("SELECT wrad, AVG(cost) AS m FROM visits GROUP BY wrad", epsilon=0.1)
+    with pytest.raises(HubbubError) as caught:
+        db.sql("SELECT wrad, cost FROM visits", epsilon=0.1)
+    assert "sk `" not in caught.value.fix  # it would leave out what was meant
+
+
+def test_a_share_that_is_no_number_is_refused_for_free(db: Connection) -> None:
+    before = db.budget.entries
+    for share in (float("nan"), float("inf"), "a tenth", True):
+        with pytest.raises(HubbubError, match="share must be"):
+            db.sql(COUNT, share=share)
+    assert db.budget.entries == before
+
+
+# ---------------------------------------------------------------- prices
+
+
+def test_a_delta_of_nothing_asks_for_a_pure_answer(db: Connection) -> None:
+    answer = db.sql("SELECT COUNT(*) AS pure FROM visits", epsilon=1, delta=0)
+    assert answer.columns[0].mechanism.lower().startswith("discrete laplace")
+    with pytest.raises(MissingParameter, match="above 0"):
+        db.sql("SELECT COUNT(*) AS pure FROM visits", epsilon=1, delta=0, noise="gaussian")
+
+
+@pytest.mark.parametrize("text", [COUNT, f"SELECT MAX(n) AS m FROM {N}"])
+@pytest.mark.parametrize(
+    ("price", "error", "rewrite"),
+    [
+        ({"epsilon": 1, "rho": 0.1}, MissingParameter, {"epsilon": 1}),
+        ({"share": 0.1, "within": 200}, MissingParameter, {"within": 200}),
+        ({"rho": 0.1, "within": 5}, MissingParameter, {"rho": 0.1}),
+        ({"epsilon": 1, "share": 0.1, "within": 9}, MissingParameter, {"epsilon": 1}),
+        ({"share": 1.5}, OutOfRange, {"share": 0.1}),
+        ({"share": 0}, OutOfRange, {"share": 0.1}),
+        ({"share": -1}, OutOfRange, {"share": 0.1}),
+    ],
+)
+def test_a_price_that_is_none_is_refused_for_free_and_its_rewrite_is_one(
+    db: Connection, text: str, price: dict[str, float], error: type[HubbubError], rewrite: dict[str, object]
+) -> None:
+    before = db.budget.entries
+    for ask in (db.preview, db.sql):
+        with pytest.raises(error) as caught:
+            ask(text, **price)  # type: ignore[operator]
+        written = ", ".join(f"{name}={value!r}".replace("'", '"') for name, value in rewrite.items())
+        assert written in caught.value.fix
+    assert db.budget.entries == before
+    assert len(db.sql(text, **rewrite)) >= 1  # type: ignore[arg-type]
