@@ -87,8 +87,8 @@ def _frame_of(node: exp.Window, function: str, text: QueryText) -> Frame | None:
     spec = node.args.get("spec")
     if spec is None:
         return None
-    first = _place_of(spec.args.get("start"), spec.args.get("start_side"))
-    last = _place_of(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
+    first = _place_of(spec.args.get("start"), spec.args.get("start_side"), "PRECEDING")
+    last = _place_of(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), "FOLLOWING")
     known = spec.args.get("kind") == "ROWS" and function in _FRAMED and _UNKNOWN not in (first, last)
     if not known or (first is not None and last is not None and first > last):
         raise text.refusal(
@@ -101,14 +101,14 @@ def _frame_of(node: exp.Window, function: str, text: QueryText) -> Frame | None:
     return first, last
 
 
-def _place_of(end: object, side: object) -> int | None:
+def _place_of(end: object, side: object, outward: str) -> int | None:
     """How many rows after this one an end of a frame is; None without end."""
     if end == "CURRENT ROW":
         return 0
     if end == "UNBOUNDED":
-        return None
+        return None if side == outward else _UNKNOWN
     steps = whole_number(end) if isinstance(end, exp.Expr) else None
-    if steps is None or steps > _FARTHEST:
+    if steps is None or steps > _FARTHEST or side not in ("PRECEDING", "FOLLOWING"):
         return _UNKNOWN
     return -steps if side == "PRECEDING" else steps
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
+from hubbub.sql.relation.find_inner import put_in_place
 from hubbub.sql.relation.rewrite_parts import (
     aggregated_condition,
     aggregated_rows,
@@ -106,7 +107,7 @@ def rows_as_aggregates(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         changed = True
         if select is tree:
             return new
-        select.replace(new)
+        put_in_place(select, new)
     return tree if changed else None
 
 
@@ -127,7 +128,7 @@ def tables_as_aggregates(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         for part in parts:
             table = dataset.table(part.name) if isinstance(part, exp.Table) else None
             if table is not None and not table.public:
-                part.replace(aggregated_table(part, table, select))
+                put_in_place(part, aggregated_table(part, table, select))
                 changed = True
     return tree if changed else None
 
@@ -214,9 +215,11 @@ def patterns_as_parts(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
     for each in found:
         pattern, instead = each.expression, each.args.get("replacement") or exp.Literal.string("")
         if isinstance(pattern, exp.Literal) and re.fullmatch(r"[\w \-/:,]+", pattern.name):
-            each.replace(exp.Anonymous(this="REPLACE", expressions=[each.this.copy(), pattern.copy(), instead.copy()]))
+            put_in_place(
+                each, exp.Anonymous(this="REPLACE", expressions=[each.this.copy(), pattern.copy(), instead.copy()])
+            )
         else:
-            each.replace(exp.RegexpExtract(this=each.this.copy(), expression=pattern.copy()))
+            put_in_place(each, exp.RegexpExtract(this=each.this.copy(), expression=pattern.copy()))
     return tree if found else None
 
 
@@ -240,9 +243,11 @@ def numbers_by_keys(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         numbers = inner.group_by(own.copy()).subquery("q")
         key = exp.column(own.name, table="q")
         if isinstance(parent, exp.Exists):
-            parent.replace(exp.In(this=foreign.copy(), query=exp.select(key).from_(numbers).subquery()))
+            put_in_place(parent, exp.In(this=foreign.copy(), query=exp.select(key).from_(numbers).subquery()))
         else:
-            select.replace(exp.select(exp.column("value_1", table="q")).from_(numbers).where(key.eq(foreign.copy())))
+            put_in_place(
+                select, exp.select(exp.column("value_1", table="q")).from_(numbers).where(key.eq(foreign.copy()))
+            )
         changed = True
     return tree if changed else None
 
