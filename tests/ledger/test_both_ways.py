@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from hubbub.ledger.book import statements
 from hubbub.ledger.open_ledger import total_of
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.terms import ApproximateStep, Budget, BudgetExceeded, Event, PureStep
-from tests.ledger._asking import WHO
+from tests.ledger._asking import WHO, entries_of
+from tests.ledger._processes import Report, run_all
 
 BUDGET, LIFETIME = Budget(3, Fraction(1, 10**6)), Budget(6, Fraction(2, 10**6))
 PURE = PureStep(mechanism="test", epsilon=Fraction(1))
@@ -110,3 +112,54 @@ def test_a_refusal_for_delta_says_how_it_was_split_and_the_way_on(book: Ledger) 
         ask(book, "tails", WIDE, tail=Fraction(1, 10**7))
     ask(book, "less", WIDE, tail=Fraction(1, 4 * 10**7))
     assert book.verify().ok
+
+
+# ---------------------------------------------------------------- several processes
+
+
+def spend_it_all(url: str, state: Path, who: int, events: list[Event]) -> Callable[[Report], None]:
+    """A process that asks for one event after the other, again and again, until nothing of either fits."""
+
+    def work(report: Report) -> None:
+        with Ledger(url, state=state) as ledger:
+            granted = refused = 0
+            while refused < len(events):
+                try:
+                    ask(ledger, f"{who}/{granted}/{refused}", events[(granted + refused) % len(events)])
+                    granted, refused = granted + 1, 0
+                except BudgetExceeded:
+                    refused += 1
+            report(granted=granted)
+
+    return work
+
+
+def test_processes_that_spend_side_by_side_stay_within_the_rule(url: str, tmp_path: Path, soak: int) -> None:
+    """Pure, Gaussian, mixed and leaky steps in no order that anybody chose: all that was let through fits together."""
+    own = Fraction(1, 10**8)
+    mixes: list[list[Event]] = [
+        [PureStep(mechanism="test", epsilon=Fraction(1, 4)), DiscreteGaussian(sensitivity=1, sigma=20).event],
+        [ApproximateStep(mechanism="keys", epsilon=Fraction(1, 5), delta=own)],
+        [DiscreteGaussian(sensitivity=1, sigma=15).event],
+    ]
+    state = tmp_path / "state"
+    with Ledger(url, state=state) as ledger:
+        ledger.open_population("people", BUDGET, lifetime=LIFETIME, **WHO)
+    ended = run_all(spend_it_all(url, state, number, mix) for number, mix in enumerate(mixes * soak))
+    for each in ended:
+        each.well()
+    with Ledger(url, state=state) as ledger:
+        limit, total = account_of(ledger)
+        charges = entries_of(ledger, "charge")
+        sums = [sum((Fraction(said[part]["people"][n]) for said in charges), Fraction(0)) for part, n in _NUMBERS]
+        rho, own_delta, epsilon, tail = sums
+        assert (total.parts(), total.basic_parts()) == ((rho, own_delta), (epsilon, tail))
+        most = limit.whole
+        assert own_delta <= Fraction(1, 8 * 10**6)
+        assert rho <= most.parts()[0] or (epsilon <= 3 and tail <= Fraction(1, 8 * 10**6))
+        assert len({said["fingerprint"] for said in charges}) == len(charges) >= 3
+        assert sum(granted for each in ended for granted in each.of("granted")) == len(charges)
+        assert ledger.verify().ok
+
+
+_NUMBERS = (("charged", 0), ("charged", 1), ("basic", 0), ("basic", 1))
