@@ -19,7 +19,7 @@ from hubbub.sql import Connection, connect, measurement
 from hubbub.sql.measurement import NoisyResult, QuantilePairs
 from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
-from hubbub.terms import Budget, ExponentialChoice
+from hubbub.terms import Budget, ExponentialChoice, WrongType
 from tests.sql.passes.datasets import HOSPITAL
 
 PEOPLE = 4000
@@ -133,6 +133,15 @@ def test_the_middle_day_is_a_day(db: Connection) -> None:
     assert isinstance(middle, date)
     assert abs((middle - date(2025, 1, 16)).days) <= 1
     assert date(2025, 1, 1) <= first <= date(2025, 1, 4)
+
+
+def test_quantiles_of_moments_are_refused_with_the_days_that_are_answered() -> None:
+    moment = "CAST(day AS TIMESTAMP)"
+    for call in (f"MEDIAN({moment})", f"PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY {moment})"):
+        with pytest.raises(WrongType, match=r"told by the day") as refusal:
+            plan_text(f"SELECT {call} AS m FROM visits", HOSPITAL, gaussian=True)
+        assert "MEDIAN(CAST(x AS DATE))" in str(refusal.value)
+    assert quoted(f"SELECT MEDIAN(CAST({moment} AS DATE)) AS m FROM visits").spent
 
 
 def test_by_keys_that_are_not_public_only_chosen_groups_have_a_quantile(db: Connection) -> None:

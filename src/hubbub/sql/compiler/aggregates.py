@@ -204,15 +204,19 @@ def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryTe
     if argument.op == "literal" and argument.param is None:
         raise text.refusal(WrongType, node, "NULL has nothing to add up.")
     any_kind = function == "count" or (argument.kind is Kind.DATE and function in ("min", "max", "quantile"))
-    if argument.kind is Kind.TIMESTAMP and function in ("min", "max"):
-        if exact:
+    if argument.kind is Kind.TIMESTAMP and function in ("min", "max", "quantile"):
+        if exact and function != "quantile":
             return
+        day = f"CAST({readable(argument) if argument.op == 'column' else 'x'} AS DATE)"
+        what, instead = "the first and last moment of many people", f"{function.upper()}({day})"
+        if function == "quantile":
+            what, instead = "quantiles of moments", f"MEDIAN({day}), or another quantile of {day}"
         raise text.refusal(
             WrongType,
             node,
-            "the first and last moment of many people are told by the day.",
+            f"{what} are told by the day.",
             "They are quantiles of a curve, which has a step for every day.",
-            f"Write {function.upper()}(CAST({readable(argument) if argument.op == 'column' else 'x'} AS DATE)).",
+            f"Write {instead}.",
         )
     if not any_kind and not argument.kind.is_number:
         raise _refuse_text(node, argument, text)
