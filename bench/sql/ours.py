@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hubbub as hb
+from bench.sql import single
 from bench.sql.table import REGIONS
 from bench.sql.tpch import Form
 from hubbub.ledger import Ledger
@@ -67,6 +68,32 @@ def connected(
         place = Path(folder, "purchases.toml")
         facts = {"source": Path(source).resolve(), "rows": max_rows_per_unit, "amount": amount, "budget": budget}
         place.write_text(DESCRIPTOR.format(**facts, regions=REGIONS, products=PRODUCTS_EACH))
+        with closing(hb.connect(place, ledger=_ledger(folder))) as connection:
+            yield connection
+
+
+SINGLE = """
+dataset = {{ name = "single", engine = "duckdb" }}
+privacy = {{ population = "single", unit = "t.user_id", budget = {{ epsilon = {budget[0]}, delta = {budget[1]} }} }}
+[tables.t]
+source = "{source}"
+unit = "user_id"
+max_rows_per_unit = {rows}
+columns.amount = {{ type = "integer", lower = 0, upper = {largest} }}
+columns.price = {{ lower = 0, upper = {dearest}, step = {step} }}
+{keys}
+"""
+
+
+@contextmanager
+def single_table(source: Path) -> Iterator[object]:
+    """A connection on the table of single questions, with the bounds and public keys that peers are told."""
+    listed = [f"columns.k{keys} = {{ values = {single.names(keys)} }}" for keys in single.KEYS[1:]]
+    facts = {"source": source.resolve(), "rows": single.ROWS_EACH, "budget": PLENTY}
+    facts |= {"largest": single.LARGEST, "dearest": single.DEAREST, "step": single.STEP}
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        place = Path(folder, "single.toml")
+        place.write_text(SINGLE.format(**facts, keys="\n".join(listed)))
         with closing(hb.connect(place, ledger=_ledger(folder))) as connection:
             yield connection
 
