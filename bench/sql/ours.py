@@ -13,7 +13,6 @@ from pathlib import Path
 import hubbub as hb
 from bench.sql import single
 from bench.sql.table import REGIONS
-from bench.sql.tpch import Form
 from hubbub.ledger import Ledger
 
 EPSILON, DELTA = 1, 1e-8
@@ -124,11 +123,6 @@ def prepare(source: Path, folder: Path) -> Path:
 def ask(connection: object, text: str, **price: object) -> object:
     """A new answer, paid for; at epsilon 1 and delta 1e-8 unless another price is given."""
     return connection.sql(text, fresh=True, **(price or {"epsilon": EPSILON, "delta": DELTA}))
-
-
-def asked_with_totals(connection: object, form: Form, *, epsilon: float, delta: float) -> object:
-    """A form of TPC-H, each customer's totals clipped in L2."""
-    return ask(connection, form.sql, epsilon=epsilon, delta=delta, totals={form.output: form.l2})
 
 
 def preview(connection: object, text: str) -> object:

@@ -5,6 +5,7 @@ Nothing is charged: what is measured is the error of answers, for which the engi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,26 +29,30 @@ class _Kept:
     def arrays(self, sql: str, *, seconds: float) -> object:
         return self._once(sql, lambda: self.engine.arrays(sql, seconds=seconds))
 
-    def _once(self, sql: str, run: object) -> object:
+    def _once(self, sql: str, run: Callable[[], object]) -> object:
         if sql not in self.given:
             self.given[sql] = run()
         return self.given[sql]
 
 
-def answers(connection: object, text: str, name: str, *, times: int, **price: object) -> list[dict[str, object]]:
-    """Column ``name`` by key (of one key, or "" where there is none), as so many answers would tell it."""
-    quote = price_statement(connection, text, PriceTerms(**price), None)[0].quote
+def records(
+    connection: object, text: str, *, times: int, totals: dict[str, float] | None = None, **price: object
+) -> Iterator[list[dict[str, object]]]:
+    """So many answers, each as rows of named numbers and keys."""
+    quote = price_statement(connection, text, PriceTerms(**price), totals)[0].quote
     [plan], [spent] = quote.plans, quote.spent
     [statements] = quote.planned.statements(connection.engine.dialect, secret=connection.rank_secret)
     engine = _Kept(connection.engine)
-    found = []
     for _ in range(times):
         noisy = measurement.run(engine, plan, spent, statements, seconds=connection.seconds)
         rows = AnswerRows.of(part_of(plan, spent, noisy))
-        [column] = [each for each in rows.columns if each.name == name]
-        keys = rows.keys[0].values if rows.keys else ("",)
-        found.append(dict(zip(keys, column.formula.evaluate(rows.table), strict=True)))
-    return found
+        columns = {column.name: column.formula.evaluate(rows.table) for column in rows.columns}
+        yield [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def answers(connection: object, text: str, name: str, key: str, **asked: object) -> list[dict[str, object]]:
+    """Column ``name`` by the column ``key``, or by "" where there is none, as so many answers would tell it."""
+    return [{row.get(key, ""): row[name] for row in rows} for rows in records(connection, text, **asked)]
 
 
 def errors(told: list[dict[str, object]], truth: dict[str, float]) -> np.ndarray:

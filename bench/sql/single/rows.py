@@ -69,9 +69,8 @@ def _ours(measure: str, keys: int, epsilon: str, truth: laws.Exact, quick: bool)
     draws = (MEDIANS if measure == "median" else DRAWS) // (10 if quick else 1)
     times = max(2, -(-draws // keys))
     with ours.single_table(single.path()) as connection:
-        told = redrawn.answers(
-            connection, _text(measure, keys), "x", times=times, epsilon=float(epsilon), delta=single.DELTA
-        )
+        asked = {"times": times, "epsilon": float(epsilon), "delta": single.DELTA}
+        told = redrawn.answers(connection, _text(measure, keys), "x", f"k{keys}", **asked)
     return redrawn.errors(told, truth.by_name(measure))
 
 
