@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bench.rows import Row
 
-PARTS = ("single", "front", "speed", "peers", "accuracy", "keys", "budgets", "tpch")
+PARTS = ("single", "questions", "front", "speed", "peers", "accuracy", "intervals", "keys", "budgets", "tpch")
 
 
 def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = True) -> list[Row]:
     """Everything measured in one run; with ``peers_again`` off, what was kept of peers is used."""
-    from bench.sql import accuracy, beside, budgets, front, ours, selection, speed, table
+    from bench.sql import accuracy, beside, budgets, front, intervals, ours, questions, selection, speed, table
     from bench.sql.single import rows as single
     from bench.sql.tpch import rows as tpch
 
@@ -26,10 +26,12 @@ def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = Tru
             prepared[size] = ours.prepare(table.path(size), place)
         work = {
             "single": lambda: single.rows(quick),
+            "questions": lambda: questions.rows(quick),
             "front": lambda: front.rows(quick),
             "speed": lambda: speed.rows(quick, prepared[speed.size(quick)]),
             "peers": lambda: beside.rows(quick, prepared, again=peers_again),
             "accuracy": lambda: accuracy.rows(quick),
+            "intervals": lambda: intervals.rows(quick),
             "keys": lambda: selection.rows(quick),
             "budgets": lambda: budgets.rows(quick),
             "tpch": lambda: tpch.rows(quick),

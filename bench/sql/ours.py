@@ -32,6 +32,7 @@ class Question:
 
 QUESTIONS = {
     "regions": Question("SELECT region, COUNT(*) AS n, SUM(amount) AS s, AVG(amount) AS a FROM t GROUP BY region", 120),
+    "total": Question("SELECT COUNT(*) AS n FROM t", 40),
     "counts": Question("SELECT region, COUNT(*) AS n FROM t GROUP BY region", 120),
     "sums": Question("SELECT region, SUM(amount) AS s, AVG(amount) AS a FROM t GROUP BY region", 120),
     "quantiles": Question(
