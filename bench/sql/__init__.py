@@ -25,7 +25,7 @@ def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = Tru
             place.mkdir()
             prepared[size] = ours.prepare(table.path(size), place)
         work = {
-            "single": lambda: single.rows(quick),
+            "single": lambda: single.rows(quick, again=peers_again),
             "questions": lambda: questions.rows(quick),
             "front": lambda: front.rows(quick),
             "speed": lambda: speed.rows(quick, prepared[speed.size(quick)]),

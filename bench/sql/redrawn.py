@@ -6,14 +6,18 @@ Nothing is charged: what is measured is the error of answers, for which the engi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hubbub.mechanisms.common.additive import draw_noise
 from hubbub.sql import measurement
 from hubbub.sql.answer.rows import AnswerRows, part_of
+from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.sql.pricing.price import PriceTerms
 from hubbub.sql.pricing.priced_statement import price_statement
+
+_AT_ONCE = 50_000  # rows
 
 
 @dataclass
@@ -35,6 +39,26 @@ class _Kept:
         return self.given[sql]
 
 
+@dataclass(frozen=True)
+class _Tiled:
+    """A mechanism whose answer is that of so many runs, one after the other: the noise of its own sampler."""
+
+    mechanism: object
+    many: int
+
+    def release(self, integers: np.ndarray) -> np.ndarray:
+        tiled = np.tile(integers, self.many)
+        return tiled + draw_noise(self.mechanism.event, tiled.shape, rng=None)
+
+
+class _Often:
+    """The noise of a plan, drawn so many times for each integer; choices of keys and quantiles are drawn once."""
+
+    def __init__(self, spent: NoiseAllocation, many: int) -> None:
+        self.curves, self.chooser = spent.curves, spent.chooser
+        self.measures = [_Tiled(each, many) for each in spent.measures]
+
+
 def records(
     connection: object, text: str, *, times: int, totals: dict[str, float] | None = None, **price: object
 ) -> Iterator[list[dict[str, object]]]:
@@ -43,11 +67,15 @@ def records(
     [plan], [spent] = quote.plans, quote.spent
     [statements] = quote.planned.statements(connection.engine.dialect, secret=connection.rank_secret)
     engine = _Kept(connection.engine)
-    for _ in range(times):
-        noisy = measurement.run(engine, plan, spent, statements, seconds=connection.seconds)
-        rows = AnswerRows.of(part_of(plan, spent, noisy))
-        columns = {column.name: column.formula.evaluate(rows.table) for column in rows.columns}
-        yield [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    at_once = 1 if plan.curves else max(1, min(times, _AT_ONCE // (plan.size or _AT_ONCE)))
+    for start in range(0, times, at_once):
+        many = min(at_once, times - start)
+        noisy = measurement.run(engine, plan, _Often(spent, many), statements, seconds=connection.seconds)
+        size = len(noisy.keys)
+        rows = AnswerRows.of(part_of(plan, spent, replace(noisy, keys=noisy.keys * many)))
+        columns = [column.formula.evaluate(rows.table) for column in rows.columns]
+        named = [dict(zip((c.name for c in rows.columns), row, strict=True)) for row in zip(*columns, strict=True)]
+        yield from (named[place : place + size] for place in range(0, len(named), size))
 
 
 def answers(connection: object, text: str, name: str, key: str, **asked: object) -> list[dict[str, object]]:

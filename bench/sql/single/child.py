@@ -24,6 +24,9 @@ def main() -> None:
             for epsilon in single.EPSILONS:
                 laws[f"{measure}|{keys}|{epsilon}"] = _or_reason(lambda m=measure, k=keys, e=epsilon: peer.law(m, k, e))
         answers[measure] = _or_reason(lambda m=measure: {k: float(v) for k, v in peer.answer(m, 5000, "1").items()})
+    if hasattr(peer, "share"):
+        for measure, keys in dict.fromkeys((measure, keys) for measure, keys, _ in single.FIFTY):
+            laws[f"{measure}|{keys}|share"] = _or_reason(lambda m=measure, k=keys: peer.share(m, k))
     print(json.dumps({"laws": laws, "answers": answers}))
 
 

@@ -36,6 +36,20 @@ class Peer:
         noise = [[laws[type(each).__name__], float(each.scale)] for each in used]
         return {"form": "ratio" if measure == "AVG" else "number", "noise": noise}
 
+    def share(self, measure: str, keys: int) -> dict[str, object]:
+        """The largest epsilon of which its odometer lets fifty into the budget."""
+        import snsql
+        from snsql.sql.odometer import OdometerHeterogeneous
+
+        (whole, delta), low, high = single.BUDGET, 0.0, float(single.BUDGET[0])
+        for _ in range(40):
+            middle = (low + high) / 2
+            odometer = OdometerHeterogeneous(snsql.Privacy(epsilon=middle, delta=delta))
+            for _ in single.FIFTY:
+                odometer.spend(snsql.Privacy(epsilon=middle, delta=0.0))
+            low, high = (middle, high) if odometer.spent[0] <= whole else (low, middle)
+        return self.law(measure, keys, str(low))
+
     def answer(self, measure: str, keys: int, epsilon: str) -> dict[str, float]:
         reader, text = self._reader(measure, keys, epsilon)
         return dict(reader.execute(text)[1:])

@@ -40,7 +40,14 @@ class Peer:
         )
 
     def law(self, measure: str, keys: int, epsilon: str) -> dict[str, object]:
-        told = self.session._noise_info(self._query(measure, keys), self._price(epsilon))
+        return self._law(measure, keys, self._price(epsilon))
+
+    def share(self, measure: str, keys: int) -> dict[str, object]:
+        """A fiftieth of the rho that is the budget by the tightest conversion, which its user has to work out."""
+        return self._law(measure, keys, self.library.RhoZCDPBudget(single.RHO / len(single.FIFTY)))
+
+    def _law(self, measure: str, keys: int, price: object) -> dict[str, object]:
+        told = self.session._noise_info(self._query(measure, keys), price)
         if measure == "median":  # the rate is of ranks
             return {"form": "median", "rate": float(told[0]["noise_parameter"])}
         noise = [[_LAWS[each["noise_mechanism"].name], float(each["noise_parameter"])] for each in told]
@@ -70,4 +77,4 @@ class Peer:
         }[measure]()
 
 
-_LAWS = {"GEOMETRIC": "discrete laplace", "LAPLACE": "laplace", "DISCRETE_GAUSSIAN": "gaussian"}
+_LAWS = {"GEOMETRIC": "discrete laplace", "LAPLACE": "laplace", "DISCRETE_GAUSSIAN": "gaussian", "GAUSSIAN": "gaussian"}
