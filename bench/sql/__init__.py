@@ -9,12 +9,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bench.rows import Row
 
-PARTS = ("single", "questions", "front", "speed", "peers", "accuracy", "intervals", "keys", "budgets", "tpch")
+PARTS = (
+    "single",
+    "medians",
+    "questions",
+    "front",
+    "speed",
+    "peers",
+    "accuracy",
+    "intervals",
+    "keys",
+    "budgets",
+    "fifty",
+    "tpch",
+)
 
 
 def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = True) -> list[Row]:
     """Everything measured in one run; with ``peers_again`` off, what was kept of peers is used."""
-    from bench.sql import accuracy, beside, budgets, front, intervals, ours, questions, selection, speed, table
+    from bench.sql import accuracy, beside, budgets, fifty, front, intervals, ours, questions, selection, speed, table
+    from bench.sql.single import NUMBERS
     from bench.sql.single import rows as single
     from bench.sql.tpch import rows as tpch
 
@@ -25,7 +39,8 @@ def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = Tru
             place.mkdir()
             prepared[size] = ours.prepare(table.path(size), place)
         work = {
-            "single": lambda: single.rows(quick, again=peers_again),
+            "single": lambda: single.rows(quick, again=peers_again, measures=NUMBERS),
+            "medians": lambda: single.rows(quick, again=False, measures=("median",)),
             "questions": lambda: questions.rows(quick),
             "front": lambda: front.rows(quick),
             "speed": lambda: speed.rows(quick, prepared[speed.size(quick)]),
@@ -34,6 +49,7 @@ def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = Tru
             "intervals": lambda: intervals.rows(quick),
             "keys": lambda: selection.rows(quick),
             "budgets": lambda: budgets.rows(quick),
+            "fifty": lambda: fifty.rows(quick),
             "tpch": lambda: tpch.rows(quick),
         }
         return [row for part in parts for row in work[part]()]

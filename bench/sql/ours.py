@@ -86,10 +86,10 @@ columns.price = {{ lower = 0, upper = {dearest}, step = {step} }}
 
 
 @contextmanager
-def single_table(source: Path) -> Iterator[object]:
+def single_table(source: Path, *, budget: tuple[float, float] = PLENTY) -> Iterator[object]:
     """A connection on the table of single questions, with the bounds and public keys that peers are told."""
     listed = [f"columns.k{keys} = {{ values = {single.names(keys)} }}" for keys in single.KEYS[1:]]
-    facts = {"source": source.resolve(), "rows": single.ROWS_EACH, "budget": PLENTY}
+    facts = {"source": source.resolve(), "rows": single.ROWS_EACH, "budget": budget}
     facts |= {"largest": single.LARGEST, "dearest": single.DEAREST, "step": single.STEP}
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         place = Path(folder, "single.toml")

@@ -14,7 +14,8 @@ from pathlib import Path
 EPSILONS = ("0.1", "1", "3")
 DELTA = 1e-8
 KEYS = (1, 5, 50, 5000)
-MEASURES = ("COUNT", "COUNT DISTINCT person", "SUM", "AVG", "median")
+NUMBERS = ("COUNT", "COUNT DISTINCT person", "SUM", "AVG")
+MEASURES = (*NUMBERS, "median")
 PEERS = ("opendp", "smartnoise", "pipelinedp", "qrlew", "tumult")
 PEOPLE, ROWS_EACH = 100_000, 3
 LARGEST = 2000  # amounts are whole numbers from 0
@@ -22,7 +23,7 @@ DEAREST, STEP = 200, 0.01  # prices, of which medians are asked, are not rounded
 SEED = 18
 BUDGET = (1, 1e-6)  # of fifty questions: each measure of rows with at least some amount, by three columns of keys
 RHO = 0.02435597  # the budget in rho, with all of delta for the conversion
-FIFTY = [(measure, keys, least) for least in (0, 100, 200, 300) for keys in KEYS[:3] for measure in MEASURES[:4]]
+FIFTY = [(measure, keys, least) for least in (0, 100, 200, 300) for keys in KEYS[:3] for measure in NUMBERS]
 FIFTY += [("COUNT", 5, 500), ("COUNT", 50, 500)]
 
 

@@ -26,8 +26,8 @@ class Exact:
         return dict(zip(self.names, self.numbers[measure].tolist(), strict=True))
 
 
-def exact(keys: int) -> Exact:
-    """Read off the table by DuckDB and numpy."""
+def exact(keys: int, least: int = 0) -> Exact:
+    """Read off the table by DuckDB, of the rows with at least that amount."""
     import duckdb
 
     names = single.names(keys) if keys > 1 else [""]
@@ -35,7 +35,7 @@ def exact(keys: int) -> Exact:
     connection = duckdb.connect()
     found = connection.execute(
         f"SELECT {key}, count(*), count(DISTINCT user_id), sum(amount), avg(amount), median(price), "
-        f"list_sort(list(price)) FROM '{single.path()}' GROUP BY 1 ORDER BY 1"
+        f"list_sort(list(price)) FROM '{single.path()}' WHERE amount >= {least} GROUP BY 1 ORDER BY 1"
     ).fetchall()
     assert [row[0] for row in found] == names
     columns = list(zip(*found, strict=True))

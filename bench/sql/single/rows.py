@@ -28,17 +28,17 @@ TEXTS = {
 ROOT = Path(__file__).parents[3]
 
 
-def rows(quick: bool, *, again: bool = True) -> list[Row]:
+def rows(quick: bool, *, again: bool = True, measures: tuple[str, ...] = single.MEASURES) -> list[Row]:
     """Every cell, then how far real answers are from the laws; with ``again`` off, what was kept of peers is used."""
-    rng, peers = np.random.default_rng(single.SEED), {name: _asked(name, again=again) for name in single.PEERS}
+    rng, peers = np.random.default_rng(single.SEED), {name: ask_peer(name, again=again) for name in single.PEERS}
     truths = {keys: laws.exact(keys) for keys in single.KEYS}
     cells = [
         _cell(measure, keys, epsilon, truths[keys], peers, rng, quick)
-        for measure in single.MEASURES
+        for measure in measures
         for keys in single.KEYS
         for epsilon in (single.EPSILONS[1:2] if quick else single.EPSILONS)
     ]
-    return [*cells, *_checks(peers, truths[5000], rng)]
+    return [*cells, *_checks(peers, measures, truths[5000], rng)]
 
 
 # ---------------------------------------------------------------- one cell
@@ -83,7 +83,7 @@ def _text(measure: str, keys: int) -> str:
 # ---------------------------------------------------------------- peers
 
 
-def _asked(name: str, *, again: bool) -> tuple[str, dict[str, object]]:
+def ask_peer(name: str, *, again: bool) -> tuple[str, dict[str, object]]:
     """A peer's version, and what it told: its laws and some answers, or the reason why there is nothing."""
     made, nothing = environment(name), {"laws": {}, "answers": {}}
     if made.reason:
@@ -102,12 +102,17 @@ def _asked(name: str, *, again: bool) -> tuple[str, dict[str, object]]:
 
 
 def _checks(
-    peers: dict[str, tuple[str, dict[str, object]]], truth: laws.Exact, rng: np.random.Generator
+    peers: dict[str, tuple[str, dict[str, object]]],
+    measures: tuple[str, ...],
+    truth: laws.Exact,
+    rng: np.random.Generator,
 ) -> Iterator[Row]:
     """A law that was drawn from, beside a real answer: 5,000 numbers, whose median strays by 2%."""
     for peer, (version, found) in peers.items():
         off = {}
         for measure, answer in found["answers"].items():
+            if measure not in measures:
+                continue
             law = found["laws"][f"{measure}|5000|1"]
             if "form" in law and len(answer) == len(truth.names):
                 real = np.median(redrawn.errors([answer], truth.by_name(measure)))
@@ -115,5 +120,6 @@ def _checks(
         if off:
             each = ", ".join(f"{measure} {share:+.1%}" for measure, share in off.items())
             worst = max(map(abs, off.values()))
-            name = f"real answers of {peer} {version} by 5,000 keys beside its declared noise: farthest median"
+            what = "medians" if measures == ("median",) else "numbers"
+            name = f"real {what} of {peer} {version} by 5,000 keys beside its declared noise: farthest median error"
             yield Row(name, worst * 100, "%", 10, "lower", each)
