@@ -32,25 +32,27 @@ class Peer:
         spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("OFF")
         library = self.library = tmlt.analytics
-        self.session = library.Session.from_dataframe(
-            library.PureDPBudget(10**6),
-            "t",
-            spark.read.parquet(path),
-            protected_change=library.AddRowsWithID(id_column="user_id"),
+        table = spark.read.parquet(path)
+        self.session, self.concentrated = (
+            library.Session.from_dataframe(
+                budget, "t", table, protected_change=library.AddRowsWithID(id_column="user_id")
+            )
+            for budget in (library.PureDPBudget(10**6), library.RhoZCDPBudget(10**6))
         )
 
     def law(self, measure: str, keys: int, epsilon: str) -> dict[str, object]:
-        return self._law(measure, keys, self._price(epsilon))
+        return self._law(self.session, measure, keys, self._price(epsilon))
 
     def share(self, measure: str, keys: int) -> dict[str, object]:
         """A fiftieth of the rho that is the budget by the tightest conversion, which its user has to work out."""
-        return self._law(measure, keys, self.library.RhoZCDPBudget(single.RHO / len(single.FIFTY)))
+        price = self.library.RhoZCDPBudget(single.RHO / len(single.FIFTY))
+        return self._law(self.concentrated, measure, keys, price)
 
-    def _law(self, measure: str, keys: int, price: object) -> dict[str, object]:
-        told = self.session._noise_info(self._query(measure, keys), price)
+    def _law(self, session: object, measure: str, keys: int, price: object) -> dict[str, object]:
+        told = session._noise_info(self._query(measure, keys), price)
         if measure == "median":  # the rate is of ranks
             return {"form": "median", "rate": float(told[0]["noise_parameter"])}
-        noise = [[_LAWS[each["noise_mechanism"].name], float(each["noise_parameter"])] for each in told]
+        noise = [_noise(each["noise_mechanism"].name, float(each["noise_parameter"])) for each in told]
         if measure == "AVG":
             return {"form": "centred", "centre": single.LARGEST / 2, "noise": noise}
         return {"form": "number", "noise": noise}
@@ -77,4 +79,8 @@ class Peer:
         }[measure]()
 
 
-_LAWS = {"GEOMETRIC": "discrete laplace", "LAPLACE": "laplace", "DISCRETE_GAUSSIAN": "gaussian", "GAUSSIAN": "gaussian"}
+def _noise(mechanism: str, parameter: float) -> list[object]:
+    """Of Gaussian noise the parameter is the variance."""
+    if mechanism == "DISCRETE_GAUSSIAN":
+        return ["gaussian", parameter**0.5]
+    return [{"GEOMETRIC": "discrete laplace", "LAPLACE": "laplace"}[mechanism], parameter]
