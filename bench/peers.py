@@ -19,6 +19,7 @@ PACKAGES = {
     "smartnoise": ["smartnoise-sql", "pyarrow"],
     "pipelinedp": ["pipeline-dp", "pandas", "pyarrow"],
     "qrlew": ["pyqrlew", "duckdb"],
+    "tumult": ["tmlt.analytics"],
     "tpch": ["tpchgen-cli"],
     "pure-ldp": ["pure-ldp", "scikit-learn", "statsmodels", "xxhash<4", "numpy"],  # the middle three are not declared
     "diffprivlib": ["diffprivlib", "scikit-learn==1.6.1", "numpy"],  # newer ones break its import

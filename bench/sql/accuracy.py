@@ -1,4 +1,4 @@
-"""How far answers stray from the exact ones, and whether intervals say so: coverage and width."""
+"""How far answers to two of the workload's questions stray from the exact ones, with what bounds cut off."""
 
 from __future__ import annotations
 
@@ -10,17 +10,9 @@ from bench.rows import Row
 from bench.sql import ours, speed, table
 from bench.sql.exact import Exact
 
-PEOPLE, EACH = 2000, 2
-COLUMNS = {
-    "COUNT": ("SELECT COUNT(*) AS x FROM t", "SELECT count(*) FROM t"),
-    "SUM": ("SELECT SUM(amount) AS x FROM t", "SELECT sum(CAST(round(amount * 100) AS BIGINT)) / 100 FROM t"),
-    "AVG": ("SELECT AVG(amount) AS x FROM t", "SELECT avg(amount) FROM t"),
-    "quantile": ("SELECT QUANTILE_CONT(amount, 0.5) AS x FROM t", "SELECT quantile_cont(amount, 0.5) FROM t"),
-}
-
 
 def rows(quick: bool) -> list[Row]:
-    return [_by_region(quick), _quantiles(quick), *_intervals(quick)]
+    return [_by_region(quick), _quantiles(quick)]
 
 
 def _by_region(quick: bool) -> Row:
@@ -54,29 +46,3 @@ def _quantiles(quick: bool) -> Row:
     note += f"{each}; 95% of the worse one within {worst:.3%}"
     name = "Q4 (quantiles), mean of the median relative errors of p50 and p90"
     return Row(name, statistics.mean(medians.values()), "%", 0.05, "lower", note)
-
-
-def _intervals(quick: bool) -> list[Row]:
-    """On a table that no bound cuts, the bounded answer is the exact one."""
-    times, path = 500 if quick else 2000, table.modest(PEOPLE, EACH)
-    exact, found = Exact(path), []
-    for name, (text, plain) in COLUMNS.items():
-        truth = float(exact.connection.execute(plain).fetchone()[0])
-        with ours.connected(path, max_rows_per_unit=EACH) as connection:
-            releases = [ours.ask(connection, text) for _ in range(times)]
-        found += _judged(name, truth, np.array([ours.told(each, "x") for each in releases]))
-        if name == "quantile":
-            short = np.array([ours.told(each, "x", dense=True) for each in releases])
-            found += _judged("quantile, if values lie densely", truth, short)
-    return found
-
-
-def _judged(name: str, truth: float, told: np.ndarray) -> list[Row]:
-    value, low, high = told.T
-    covered = np.mean((low <= truth) & (truth <= high))
-    shortest = 2 * np.quantile(np.abs(value - truth), 0.95)  # around the value, what 95% of these releases need
-    note = f"{len(told):,} releases; mean width {np.mean(high - low):.4g}, shortest {shortest:.4g}"
-    return [
-        Row(f"coverage of the 95% interval of {name}", covered * 100, "%", 94, "higher", note),
-        Row(f"its width over the shortest, {name}", np.mean(high - low) / shortest, "x", 1.1, "lower", note),
-    ]

@@ -9,6 +9,7 @@ CLAMPED = "CAST(round(least(greatest(amount, 0), 200) * 100) AS BIGINT)"
 
 PLAIN = {
     "regions": f"SELECT region, count(*) AS n, sum({CENTS}) AS cents, sum({CENTS}) / count(*) AS a FROM t GROUP BY 1",
+    "total": "SELECT '' AS k, count(*) AS n FROM t",
     "counts": "SELECT region, count(*) AS n FROM t GROUP BY 1",
     "sums": f"SELECT region, sum({CENTS}) / 100 AS s, sum({CENTS}) / count(*) / 100 AS a FROM t GROUP BY 1",
     "quantiles": "SELECT unnest(quantile_cont(amount, [0.5, 0.9])) FROM t",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hubbub as hb
+from bench.sql import single
 from bench.sql.table import REGIONS
-from bench.sql.tpch import Form
 from hubbub.ledger import Ledger
 
 EPSILON, DELTA = 1, 1e-8
@@ -32,6 +32,7 @@ class Question:
 
 QUESTIONS = {
     "regions": Question("SELECT region, COUNT(*) AS n, SUM(amount) AS s, AVG(amount) AS a FROM t GROUP BY region", 120),
+    "total": Question("SELECT COUNT(*) AS n FROM t", 40),
     "counts": Question("SELECT region, COUNT(*) AS n FROM t GROUP BY region", 120),
     "sums": Question("SELECT region, SUM(amount) AS s, AVG(amount) AS a FROM t GROUP BY region", 120),
     "quantiles": Question(
@@ -71,6 +72,32 @@ def connected(
             yield connection
 
 
+SINGLE = """
+dataset = {{ name = "single", engine = "duckdb" }}
+privacy = {{ population = "single", unit = "t.user_id", budget = {{ epsilon = {budget[0]}, delta = {budget[1]} }} }}
+[tables.t]
+source = "{source}"
+unit = "user_id"
+max_rows_per_unit = {rows}
+columns.amount = {{ type = "integer", lower = 0, upper = {largest} }}
+columns.price = {{ lower = 0, upper = {dearest}, step = {step} }}
+{keys}
+"""
+
+
+@contextmanager
+def single_table(source: Path, *, budget: tuple[float, float] = PLENTY) -> Iterator[object]:
+    """A connection on the table of single questions, with the bounds and public keys that peers are told."""
+    listed = [f"columns.k{keys} = {{ values = {single.names(keys)} }}" for keys in single.KEYS[1:]]
+    facts = {"source": source.resolve(), "rows": single.ROWS_EACH, "budget": budget}
+    facts |= {"largest": single.LARGEST, "dearest": single.DEAREST, "step": single.STEP}
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        place = Path(folder, "single.toml")
+        place.write_text(SINGLE.format(**facts, keys="\n".join(listed)))
+        with closing(hb.connect(place, ledger=_ledger(folder))) as connection:
+            yield connection
+
+
 @contextmanager
 def described(place: Path) -> Iterator[object]:
     """A connection on the data set that a descriptor declares."""
@@ -97,11 +124,6 @@ def prepare(source: Path, folder: Path) -> Path:
 def ask(connection: object, text: str, **price: object) -> object:
     """A new answer, paid for; at epsilon 1 and delta 1e-8 unless another price is given."""
     return connection.sql(text, fresh=True, **(price or {"epsilon": EPSILON, "delta": DELTA}))
-
-
-def asked_with_totals(connection: object, form: Form, *, epsilon: float, delta: float) -> object:
-    """A form of TPC-H, each customer's totals clipped in L2."""
-    return ask(connection, form.sql, epsilon=epsilon, delta=delta, totals={form.output: form.l2})
 
 
 def preview(connection: object, text: str) -> object:

@@ -14,6 +14,10 @@ class Peer:
         self.dp, self.polars, self.path = dp, polars, path
         self.rows = polars.scan_parquet(path).select(polars.len()).collect().item()
 
+    def total(self) -> dict[str, list[float]]:
+        query = self._context().query().truncate_per_group(peers.ROWS_PER_PERSON)
+        return {"": [query.select(self.dp.len()).release().collect().item()]}
+
     def counts(self) -> dict[str, list[float]]:
         found = self._by_region(self.dp.len().alias("n"))
         return {key: [n] for key, n in zip(found["region"], found["n"], strict=True)}

@@ -11,6 +11,10 @@ class Peer:
 
         self.library, self.path = pipeline_dp, path
 
+    def total(self) -> dict[str, list[float]]:
+        found = self._aggregate(None, None, [self.library.Metrics.COUNT], (1, peers.ROWS_PER_PERSON), public=[0])
+        return {"": [found[0].count]}
+
     def counts(self) -> dict[str, list[float]]:
         metrics, each = [self.library.Metrics.COUNT], (peers.REGIONS_EACH, peers.ROWS_PER_REGION)
         found = self._aggregate("region", None, metrics, each, public=peers.REGIONS)

@@ -24,6 +24,10 @@ class Peer:
         make = getattr(pyqrlew.Dataset, "from_str", pyqrlew.Dataset)
         self.dataset = make(*parts)
 
+    def total(self) -> dict[str, list[float]]:
+        found = self._ask("SELECT '' AS k, COUNT(user_id) AS n FROM t", peers.ROWS_PER_PERSON)
+        return {"": next(iter(found.values()))}
+
     def counts(self) -> dict[str, list[float]]:
         return self._by_region("COUNT(user_id) AS n")
 

@@ -22,26 +22,47 @@ class Peer:
             self.database.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows)
             self.rows += batch.num_rows
 
+    def total(self) -> dict[str, list[float]]:
+        return {"": [self._reader("total").execute(self._text("total"))[1][0]]}
+
     def counts(self) -> dict[str, list[float]]:
-        limit = peers.REGIONS_EACH * peers.ROWS_PER_REGION
-        return self._ask("SELECT region, COUNT(*) AS n FROM t GROUP BY region", limit)
+        return self._ask("counts")
 
     def sums(self) -> dict[str, list[float]]:
-        """Half of epsilon for each column; with censoring on, no region would be released."""
-        limit, text = peers.REGIONS_EACH * peers.ROWS_PER_REGION, "SUM(amount) AS s, AVG(amount) AS a"
-        return self._ask(f"SELECT region, {text} FROM t GROUP BY region", limit, epsilon=peers.EPSILON / 2)
+        return self._ask("sums")
 
     def products(self) -> dict[str, list[float]]:
-        limit = peers.PRODUCTS_EACH * peers.ROWS_PER_PRODUCT
-        return self._ask("SELECT product, COUNT(*) AS n FROM t GROUP BY product", limit, censor=True)
+        return self._ask("products")
 
-    def _ask(self, text: str, limit: int, *, epsilon: float = peers.EPSILON, censor: bool = False) -> dict:
+    def scales(self, question: str) -> list[float]:
+        """Of its noise, which is Laplace noise, in the order of its columns."""
+        reader = self._reader(question)
+        rewritten, _ = reader._rewrite(self._text(question))
+        return [float(each.scale) for each in reader._get_mechanisms(rewritten) if each]
+
+    def _ask(self, question: str) -> dict[str, list[float]]:
+        return {key: list(numbers) for key, *numbers in self._reader(question).execute(self._text(question))[1:]}
+
+    def _text(self, question: str) -> str:
+        return {
+            "total": "SELECT COUNT(*) AS n FROM t",
+            "counts": "SELECT region, COUNT(*) AS n FROM t GROUP BY region",
+            "sums": "SELECT region, SUM(amount) AS s, AVG(amount) AS a FROM t GROUP BY region",
+            "products": "SELECT product, COUNT(*) AS n FROM t GROUP BY product",
+        }[question]
+
+    def _reader(self, question: str) -> object:
+        """Sums have half of epsilon for each column; with censoring on, no region would be released."""
         import snsql
 
+        limit = {
+            "total": peers.ROWS_PER_PERSON,
+            "products": peers.PRODUCTS_EACH * peers.ROWS_PER_PRODUCT,
+        }.get(question, peers.REGIONS_EACH * peers.ROWS_PER_REGION)
+        epsilon = peers.EPSILON / 2 if question == "sums" else peers.EPSILON
         privacy = snsql.Privacy(epsilon=epsilon, delta=peers.DELTA)
-        metadata = {"": {"": {"t": self._metadata(limit, censor)}}}
-        reader = snsql.from_connection(self.database, privacy=privacy, metadata=metadata, engine="sqlite")
-        return {key: list(numbers) for key, *numbers in reader.execute(text)[1:]}
+        metadata = {"": {"": {"t": self._metadata(limit, question == "products")}}}
+        return snsql.from_connection(self.database, privacy=privacy, metadata=metadata, engine="sqlite")
 
     def _metadata(self, limit: int, censor: bool) -> dict[str, object]:
         lower, upper = peers.CLAMP
