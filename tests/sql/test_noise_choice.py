@@ -169,6 +169,14 @@ def test_n_questions_of_an_nth_fit_and_one_more_does_not(tmp_path: Path, parts: 
             db.sql(COUNT, share=Fraction(1, parts), fresh=True)
 
 
+def test_n_shares_of_rho_fit_whatever_roots_their_noise_has(tmp_path: Path) -> None:
+    """A length that is no fraction is rounded up in what is charged, and the noise makes up for it."""
+    question = "SELECT ward, COUNT(*) AS n, COUNT(DISTINCT pid) AS p FROM t GROUP BY ward"
+    with opened(tmp_path, hb.Budget(rho=0.5)) as db:
+        for _ in range(7):
+            db.sql(question, share=Fraction(1, 7), noise="gaussian", fresh=True)
+
+
 @pytest.mark.parametrize("budget", [hb.Budget(1), hb.Budget(rho=0.5), hb.Budget(rho=0.5, delta=1e-6)])
 def test_shares_of_other_budgets(tmp_path: Path, budget: hb.Budget) -> None:
     with opened(tmp_path, budget) as db:

@@ -40,7 +40,7 @@ class LevelSums:
     Error: unbiased, whatever the variances are; ``terms`` has the exact weight of every draw in an estimate.
 
     >>> table = LevelSums((2,), told=[frozenset({0}), frozenset()], variances={frozenset({0}): 1.0, frozenset(): 2.0})
-    >>> [level.tolist() for level in table.estimates({frozenset({0}): [10, 20], frozenset(): [34]})]
+    >>> [level.round(3).tolist() for level in table.estimates({frozenset({0}): [10, 20], frozenset(): [34]})]
     [[11.0, 21.0], [32.0]]
     """
 

@@ -8,12 +8,12 @@ weights. For Gaussian noise a price of (epsilon, tail) is turned into the larges
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from hubbub.accounting import BasicCost, basic_cost, mu_for, pure_epsilon_for
+from hubbub.accounting import BasicCost, basic_cost, costs, mu_for, pure_epsilon_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, JointQuantiles, NoisyCDF, WeightedPartitionSelection
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, NoiseKind, QuestionPlan, price_groups
@@ -100,7 +100,33 @@ def joint_event(mechanisms: Sequence[DiscreteGaussian | Geometric]) -> Event:
 def allocate_noise(
     plans: tuple[QuestionPlan, ...], kind: NoiseKind, price: Price, *, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
-    """The noise of a kind for each plan; all of them together cost the price."""
+    """The noise of a kind for each plan; all of them together cost the price, and no more."""
+
+    def allocate(price: Price) -> tuple[NoiseAllocation, ...]:
+        return _allocate(plans, kind, price, neighbours, unit)
+
+    if price.rho is None:
+        return allocate(price)
+    return _at_most(price.rho, lambda rho: allocate(replace(price, rho=rho)), neighbours)
+
+
+def _at_most(
+    rho: Fraction, allocate: Callable[[Fraction], tuple[NoiseAllocation, ...]], neighbours: Neighbours
+) -> tuple[NoiseAllocation, ...]:
+    """Noise that is charged at most ``rho``: lengths that are rounded up may cost a millionth more than was meant."""
+    part = rho
+    while True:
+        allocations = allocate(part)
+        cost = costs.concentrated(event_of(allocations), neighbours)
+        assert cost is not None
+        if cost[0] <= rho:
+            return allocations
+        part *= rho / cost[0]
+
+
+def _allocate(
+    plans: tuple[QuestionPlan, ...], kind: NoiseKind, price: Price, neighbours: Neighbours, unit: Unit
+) -> tuple[NoiseAllocation, ...]:
     if any(plan.selection is not None for plan in plans):
         return _allocate_choices(plans, kind, price, neighbours, unit)
     if kind is NoiseKind.LAPLACE:
@@ -337,8 +363,6 @@ def event_of(spent: Iterable[NoiseAllocation]) -> Event:
 
 def measure_of(price: Price, event: Event, neighbours: Neighbours) -> PrivacyBound:
     """What the answer alone guarantees."""
-    from hubbub.accounting import costs
-
     if price.epsilon is not None:
         return ApproximateDP(price.epsilon, price.delta) if price.delta else PureDP(price.epsilon)
     cost = costs.concentrated(event, neighbours)

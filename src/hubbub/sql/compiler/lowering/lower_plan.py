@@ -255,9 +255,9 @@ def _ordered_by(content: tuple[str, ...]) -> tuple[str, ...]:
     """What the order of a person's rows hangs on: what they say, and whose they are.
 
     By what they say alone the order would be everybody's: some keys and values would lose all that lies beyond the
-    caps, others nothing.
+    caps, others nothing. Rows that say nothing are all alike.
     """
-    return PERSON, *content
+    return (PERSON, *content) if content else ()
 
 
 def _among(groups: Relation, value: Expr, name: str, domain: tuple[Value, ...]) -> Relation:
