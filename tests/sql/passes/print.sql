@@ -565,7 +565,7 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -611,7 +611,7 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -747,7 +747,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -769,7 +769,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -797,7 +797,7 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   GROUP BY t0._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -821,7 +821,7 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   GROUP BY t0._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -935,7 +935,7 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope._hb_u), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
@@ -953,7 +953,7 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 --   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
 --   FROM _hb_scope
 --   UNION ALL SELECT -(count(*)) AS "m0"
---   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope._hb_u)::text, 0), _hb_scope._hb_u) AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
 --   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
 --   FROM _hb_heavy
