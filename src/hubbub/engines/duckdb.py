@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -74,7 +75,6 @@ class DuckDB:
         target: Path | None = None,
     ) -> None:
         import duckdb
-        import pyarrow
 
         self._connection = duckdb.connect(":memory:")
         self._columns: dict[str, list[tuple[str, str]]] = {}
@@ -92,7 +92,7 @@ class DuckDB:
             for name, source in sources.items():
                 self._open(name, source)
             self._lock(memory, threads, spill)
-        except (duckdb.Error, pyarrow.ArrowException):
+        except _opening_errors():
             raise unavailable("a source", "it cannot be opened as what its name says") from None
 
     def columns(self, table: str) -> list[tuple[str, str]]:
@@ -297,6 +297,14 @@ class DuckDB:
         settings.append(f"SET temp_directory = '{folder}'")  # nothing of the data is written outside a folder given
         for setting in (*settings, "SET enable_external_access = false", "SET lock_configuration = true"):
             self._step(setting)
+
+
+def _opening_errors() -> tuple[type[Exception], ...]:
+    """What a source raises that cannot be opened; Arrow's errors where a source needed Arrow, which is slow to load."""
+    import duckdb
+
+    arrow = sys.modules.get("pyarrow")
+    return (duckdb.Error,) if arrow is None else (duckdb.Error, arrow.ArrowException)
 
 
 @contextmanager
