@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -202,6 +203,20 @@ def test_a_preview_of_a_share_tells_when_the_other_account_would_tell_more(db: C
     assert error and other and error / other == pytest.approx(times, rel=0.05)
     for share in (Fraction(1, 20), Fraction(1, 50)):
         assert not [note for note in db.preview(COUNT, share=share).notes if "The same share" in note]
+
+
+def test_what_it_cost_is_told_in_the_currency_of_the_budget(db: Connection) -> None:
+    """Noise that is counted in rho too: the epsilon that was charged, and rho in brackets."""
+    words = db.sql(COUNT, rho=0.01, noise="gaussian").price()
+    assert re.match(r"epsilon = 0.72\d*, delta = \S+ \(rho = 0.00999\d+\) · receipt", words)
+    whole = db.sql(f"SELECT n + 1 AS m FROM ({COUNT})", rho=0.02, noise="gaussian").price()
+    assert re.match(r"epsilon = 1.0\d*, delta = \S+ \(rho = 0.0(?:2|199\d+)\) · receipt", whole)
+    assert db.sql(COUNT, epsilon=0.5, noise="laplace").price().startswith("epsilon = 0.5 · receipt")
+
+
+def test_a_budget_in_rho_speaks_of_rho(tmp_path: Path) -> None:
+    with opened(tmp_path, hb.Budget(rho=0.5)) as db:
+        assert db.sql(COUNT, rho=0.01).price().startswith("rho = 0.00999")
 
 
 # ---------------------------------------------------------------- previews

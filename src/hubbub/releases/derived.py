@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from hubbub.releases.release import Release
-from hubbub.terms import ApproximateDP, Guarantee, PrivacyBound, PureDP, Receipt, ZeroConcentratedDP
+from hubbub.terms import Guarantee, Receipt, added_bounds
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class DerivedRelease(Release):
         """What it cost, and where that is written."""
         new = [each.receipt for each in self.inner if not each.repeated and each.receipt is not None]
         free = [receipt for receipt in self.receipts if receipt not in new]
-        parts = [self.guarantee.holds.describe()]
+        parts = [self.cost_words()]
         parts += [f"receipt #{receipt.sequence} of {receipt.population}" for receipt in dict.fromkeys(new)]
         parts += [f"repeat of #{receipt.sequence}: free" for receipt in free]
         return " · ".join([*parts, f"left: {self.budget_left}"] if self.budget_left else parts)
@@ -45,25 +44,11 @@ def guarantee_together(releases: Sequence[Release]) -> Guarantee:
     """What holds for several releases of one population together: the sum of what they cost, each counted once."""
     counted = {_identity(place, each): each.guarantee for place, each in enumerate(releases)}
     first = next(iter(counted.values()))
-    return Guarantee(_added([each.holds for each in counted.values()]), first.unit, first.neighbours, first.caveats)
+    return Guarantee(
+        added_bounds([each.holds for each in counted.values()]), first.unit, first.neighbours, first.caveats
+    )
 
 
 def _identity(place: int, release: Release) -> object:
     receipt = release.receipt
     return place if receipt is None else (receipt.population, receipt.sequence)
-
-
-def _added(bounds: Sequence[PrivacyBound]) -> PrivacyBound:
-    """Basic composition: losses of one currency and their deltas add up."""
-    if len(bounds) == 1:
-        return bounds[0]
-    concentrated = [each for each in bounds if isinstance(each, ZeroConcentratedDP)]
-    if concentrated:
-        assert len(concentrated) == len(bounds)  # one price is shared out, so all are said in its currency
-        return ZeroConcentratedDP(
-            sum((each.rho for each in concentrated), Fraction(0)),
-            min(Fraction(1), sum((each.delta for each in concentrated), Fraction(0))),
-        )
-    epsilon = sum((each.epsilon for each in bounds if isinstance(each, PureDP | ApproximateDP)), Fraction(0))
-    delta = sum((each.delta for each in bounds if isinstance(each, ApproximateDP)), Fraction(0))
-    return ApproximateDP(epsilon, min(Fraction(1), delta)) if delta else PureDP(epsilon)

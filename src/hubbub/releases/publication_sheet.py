@@ -74,7 +74,7 @@ class PublicationSheet(Document):
             f"The numbers answer the query `{' '.join(release.question.split())}`." if release.question else "",
             "They are differentially private [DMNS06]"
             + (f": exact integers, computed on bounded data, received {noise} before release." if noise else "."),
-            f"The privacy cost is {release.guarantee.holds.describe()} for {release.guarantee.unit.describe()} "
+            f"The privacy cost is {release.cost_words()} for {release.guarantee.unit.describe()} "
             f"({release.guarantee.neighbours.value} neighbours).",
             f"Intervals hold the number without noise with {100 * self.confidence:g}% confidence {together}; "
             f"{self._how()}They do not cover clipping, and derived numbers are post-processing [DR14].",

@@ -12,7 +12,7 @@ from hubbub.releases.formulas import Formula, GivenIntervals, Key, Ref, at_rows,
 from hubbub.releases.formulas.base import Ends, Values
 from hubbub.releases.noisy_columns import KeyColumn, NoisyColumn, NoisyTable
 from hubbub.releases.noisy_values import Noisy
-from hubbub.terms import Guarantee, Receipt, UnknownName, WrongShape
+from hubbub.terms import Guarantee, Receipt, UnknownName, WrongShape, ZeroConcentratedDP, added_bounds
 
 if TYPE_CHECKING:
     import pandas
@@ -214,9 +214,19 @@ class Release:
         """The receipts behind it: its own; of what was worked out of several releases, each of theirs."""
         return () if self.receipt is None else (self.receipt,)
 
+    def cost_words(self) -> str:
+        """What it cost, in epsilon where the budget is in epsilon: then the rho of its noise stands in brackets."""
+        told = self.guarantee.holds.describe()
+        charged = [receipt.charged for receipt in self.receipts]
+        if not isinstance(self.guarantee.holds, ZeroConcentratedDP) or not charged:
+            return told
+        if any(isinstance(each, ZeroConcentratedDP) for each in charged):
+            return told
+        return f"{added_bounds(charged).describe()} ({told})"
+
     def price(self) -> str:
         """What it cost, and where that is written."""
-        parts = [self.guarantee.holds.describe()]
+        parts = [self.cost_words()]
         if self.receipt is None:
             parts.append("charged to no ledger")
         elif self.repeated:

@@ -95,6 +95,7 @@ from hubbub.terms.guarantees import (
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
+    added_bounds,
 )
 from hubbub.terms.identity import identity_of
 from hubbub.terms.json_form import from_json, schema, stored_keys, to_json
@@ -198,6 +199,7 @@ __all__ = [
     "WrongShape",
     "WrongType",
     "ZeroConcentratedDP",
+    "added_bounds",
     "exact",
     "fraction_of",
     "from_json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -119,6 +120,22 @@ class Guarantee:
         """The promise as sentences."""
         promise = f"Whether {self.neighbours.describe(self.unit)} changes little: {self.holds.describe()}."
         return " ".join([promise, *self.caveats])
+
+
+def added_bounds(bounds: Sequence[PrivacyBound]) -> PrivacyBound:
+    """Basic composition: losses of one currency and their deltas add up."""
+    if len(bounds) == 1:
+        return bounds[0]
+    concentrated = [each for each in bounds if isinstance(each, ZeroConcentratedDP)]
+    if concentrated:
+        assert len(concentrated) == len(bounds)  # one price is shared out, so all are said in its currency
+        return ZeroConcentratedDP(
+            sum((each.rho for each in concentrated), Fraction(0)),
+            min(Fraction(1), sum((each.delta for each in concentrated), Fraction(0))),
+        )
+    epsilon = sum((each.epsilon for each in bounds if isinstance(each, PureDP | ApproximateDP)), Fraction(0))
+    delta = sum((each.delta for each in bounds if isinstance(each, ApproximateDP)), Fraction(0))
+    return ApproximateDP(epsilon, min(Fraction(1), delta)) if delta else PureDP(epsilon)
 
 
 def _short_number(value: Fraction) -> str:

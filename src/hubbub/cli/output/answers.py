@@ -69,7 +69,7 @@ def _describe_price(release: Release) -> list[str]:
     if release.repeated:
         sentence = f"Answered before under {under}: free."
     else:
-        sentence = f"Cost: {release.guarantee.holds.describe()}; {under}."
+        sentence = f"Cost: {release.cost_words()}; {under}."
     return [f"{sentence} Left: {release.budget_left}."]
 
 
@@ -87,7 +87,7 @@ def answer_to_json(release: Release, *, intervals: bool = True, confidence: floa
         ],
         "confidence": confidence if intervals else None,
         "guarantee": release.guarantee.describe(),
-        "cost": "free" if release.repeated else release.guarantee.holds.describe(),
+        "cost": "free" if release.repeated else release.cost_words(),
         "repeated": release.repeated,
         "left": release.budget_left,
         "receipt": None if release.receipt is None else terms.to_json(release.receipt),
