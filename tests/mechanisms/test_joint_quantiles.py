@@ -10,6 +10,7 @@ import pytest
 
 from hubbub.mechanisms import JointQuantiles
 from hubbub.mechanisms.common.rank_targets import half_lengths
+from hubbub.mechanisms.joint_quantiles import _rising
 from hubbub.noise._weighted_choice import choose_largest_loss
 from hubbub.noise.testing import seeded
 from hubbub.terms import ExponentialChoice, NotANumber, OutOfRange, TooLarge, WrongShape
@@ -169,12 +170,24 @@ class TestJointQuantiles(Contract):
         with pytest.raises(TooLarge):
             JointQuantiles(levels=[Fraction(i, 99) for i in range(1, 60)], cells=1 << 16, epsilon=1)
 
-    def test_levels_rise_and_ends_are_in_order(self) -> None:
+    def test_middles_rise_with_their_levels_and_are_cells(self) -> None:
         mechanism = JointQuantiles(levels=[0.9, 0.1, 0.5], cells=50, epsilon=Fraction(1, 10))
-        for seed in range(50):
-            pairs = mechanism.release([3] * 50, rng=seeded(seed))
+        for seed, rows in itertools.product(range(50), (0, 1, 30)):
+            pairs = mechanism.release([rows] * 50, rng=seeded(seed))
+            middles = pairs.sum(axis=1) / 2
             assert (pairs[:, 0] <= pairs[:, 1]).all()
-            assert (pairs[[1, 2, 0]] == np.sort(pairs, axis=0)).all()
+            assert middles[1] <= middles[2] <= middles[0]
+            assert 0 <= middles.min() <= middles.max() < 50
+            assert (middles % 1 == 0).all()
+
+    def test_sorting_leaves_no_end_nearer_than_the_sorted_ends(self) -> None:
+        drawn = np.array([[30, 40], [-75, 125], [0, 0], [5, 5]])
+        risen = _rising(drawn)
+        lows, highs = np.sort(drawn, axis=0).T
+        assert (risen[:, 0] <= lows).all()
+        assert (highs <= risen[:, 1]).all()
+        assert risen.sum(axis=1).tolist() == [0, 10, 50, 70]
+        assert _rising(np.array([[0, 4], [3, 5]])).tolist() == [[0, 4], [3, 5]]
 
     def test_numbers_beyond_64_bits_inside_change_nothing(self) -> None:
         fine = Fraction(123_456_789, 10**9)
@@ -193,7 +206,7 @@ def law(mechanism: JointQuantiles, counts: Any) -> dict[Any, float]:
     """The law of the ends, by adding up all tuples."""
     masses: dict[Any, float] = {}
     for ends, largest in tuples(mechanism, counts).items():
-        key = tuple(np.sort(np.array(ends), axis=0).ravel().tolist())
+        key = tuple(_rising(np.array(ends)).ravel().tolist())
         masses[key] = masses.get(key, 0.0) + math.exp(-float(mechanism.rate) * largest)
     whole = sum(masses.values())
     return {key: mass / whole for key, mass in masses.items()}

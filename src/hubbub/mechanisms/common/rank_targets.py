@@ -55,7 +55,7 @@ class LossScale:
 def half_lengths(cells: int) -> tuple[int, ...]:
     """How far ends may lie from their middle: 0, 1, 2, 4, ..., up to half of all cells; then beyond all of them.
 
-    So around any middle one half length spans all cells, and no middle is preferred where all of them are to be spanned.
+    So around any middle one half length spans all cells, and no middle is better than another where all are spanned.
     """
     return 0, *(1 << power for power in range((cells // 2).bit_length())), cells
 
