@@ -13,9 +13,13 @@ import pyarrow
 import pytest
 
 from hubbub.mechanisms import JointQuantiles, NoisyCDF
+from hubbub.noise.testing import seeded
 from hubbub.releases import Release
+from hubbub.releases.formulas import GivenIntervals
 from hubbub.releases.release import UNKNOWN
 from hubbub.sql import Connection, connect, measurement
+from hubbub.sql.answer.quantile_intervals import quantile_formula
+from hubbub.sql.compiler.query_plan import QuantileCurve
 from hubbub.sql.measurement import NoisyResult, QuantilePairs
 from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
@@ -125,6 +129,69 @@ def test_a_release_keeps_both_intervals_in_its_stored_form(db: Connection) -> No
     again = Release.from_json(json.loads(json.dumps(release.to_json())))
     assert again["m"].dense_interval() == release["m"].dense_interval()
     assert again["m"].interval() == release["m"].interval()
+
+
+def formulas_of(levels: str, rows: int, seed: int, epsilon: int = 1) -> tuple[list[GivenIntervals], QuantileCurve]:
+    """The formulas of quantiles of a cost in cells of eight cents, with so many rows spread over them."""
+    quote = quoted(f"SELECT QUANTILE_CONT(cost, [{levels}]) AS q FROM visits", Price(epsilon=Fraction(epsilon)))
+    [plan], [spent] = quote.plans, quote.spent
+    [curve], [noise] = plan.curves, spent.curves
+    cells = np.random.default_rng(seed).integers(0, curve.cells, rows)
+    if isinstance(noise, JointQuantiles):
+        drawn = noise.release_sparse(cells, np.ones_like(cells), keys=np.zeros_like(cells), number=1, rng=seeded(seed))
+        places = [noise.levels.index(reading.quantile) for reading in plan.quantiles]
+        together = [measurement._pairs(drawn[:, place], len(noise.levels)) for place in places]
+    else:
+        told = noise.release_sparse(cells, np.ones_like(cells), rng=seeded(seed))
+        together = [measurement._quantile(curve, told, reading) for reading in plan.quantiles]
+    pairs = zip(together, plan.quantiles, strict=True)
+    return [quantile_formula(given, together, reading, curve) for given, reading in pairs], curve
+
+
+MANY = ", ".join(f"0.{i:02d}" for i in range(2, 99, 3))
+
+
+@pytest.mark.parametrize("levels", ["0.5", "0.25, 0.5, 0.75", MANY])
+@pytest.mark.parametrize("rows", [0, 30, 3000, 100_000])
+def test_values_rise_with_their_levels_in_whole_steps_within_intervals_and_bounds(levels: str, rows: int) -> None:
+    for seed in range(10):
+        given, curve = formulas_of(levels, rows, seed)
+        told = [value for each in given for value in each.values if value is not None]
+        assert told == sorted(told)
+        assert all(Fraction(value).limit_denominator(10**6) % curve.step == 0 for value in told)
+        for each in given:
+            for dense in (each, *([each.dense] if each.dense else [])):
+                for (low,), (high,) in zip(dense.lows, dense.highs, strict=True):
+                    assert 0 <= low <= high <= 5000
+                    assert each.values[0] is None or low <= each.values[0] <= high
+
+
+@pytest.mark.parametrize("levels", ["0.5", "0.25, 0.5, 0.75"])
+def test_beside_an_interval_that_spans_all_cells_no_shorter_one_stands(levels: str) -> None:
+    few, _ = formulas_of(levels, 10, 1)
+    many, _ = formulas_of(levels, 100_000, 1)
+    assert any(each.is_unknown(0.95) == [True] for each in few)
+    assert all(each.dense.lows[:-1] == each.lows[:-1] and each.dense.highs == each.highs for each in few)
+    assert all(each.dense.lows[4] > each.lows[4] and each.dense.highs[4] < each.highs[4] for each in many)
+
+
+def test_one_level_that_spans_all_cells_leaves_none_told_with_it_a_shorter_interval() -> None:
+    [plan] = quoted("SELECT QUANTILE_CONT(cost, [0.25, 0.5]) AS q FROM visits").plans
+    [curve] = plan.curves
+    wide, narrow = QuantilePairs((-9,), (curve.cells + 9,), 2), QuantilePairs((100,), (300,), 2)
+    for together, shorter in (((narrow, wide), False), ((narrow, narrow), True)):
+        told = quantile_formula(narrow, together, plan.quantiles[0], curve)
+        assert told.dense is not None
+        assert (told.dense.highs[4] < told.highs[4]) is shorter
+
+
+def test_values_between_two_steps_count_as_the_nearest(tmp_path: Path) -> None:
+    table = pyarrow.table({"pid": np.arange(4000), "x": np.full(4000, 7.0079)})
+    declared = {"max_rows_per_unit": 1, "bounds": {"x": (0, 10, 0.01)}, "budget": Budget(9, 1e-6)}
+    with connect(table, unit="pid", ledger=tmp_path / "l.db", **declared) as some:
+        release = some.sql("SELECT MEDIAN(x) AS m FROM table", epsilon=5)
+    assert release["m"].interval(0.5) == ([7.01], [7.01])
+    assert release.value == 7.01
 
 
 def test_the_middle_day_is_a_day(db: Connection) -> None:

@@ -138,12 +138,12 @@ class JointQuantiles(Mechanism):
         return np.stack(pairs) if pairs else np.zeros((0, len(self.levels), 2), dtype=np.int64)
 
     def _pairs(self, places: Integers, rows: Integers, rng: noise.RandomSource | None) -> Integers:
-        """The intervals of one group; levels between the ends rise, which brings none of their ends further away."""
+        """The intervals of one group."""
         points, upto = _cumulated(places, rows)
         losses, levels = sublevels(points, upto, self.targets, cells=self.cells, scale=self.scale)
         drawn = np.array(_draw_tuple(losses, levels, self.rate, rng), dtype=np.int64)
         inner = [i for i, level in sorted(enumerate(self.levels), key=lambda each: each[1]) if 0 < level < 1]
-        drawn[inner] = np.sort(drawn[inner], axis=0)
+        drawn[inner] = _rising(drawn[inner])
         return drawn
 
     def _target(self, level: Fraction) -> IntervalTarget:
@@ -250,6 +250,17 @@ def _draw_tuple(
     at = levels[first].new_interval(chosen, noise.uniform(now[first] - before[first], rng=rng))
     above = [levels[i].interval(chosen, noise.uniform(now[i], rng=rng)) for i in range(first + 1, len(now))]
     return [*below, at, *above]
+
+
+def _rising(intervals: Integers) -> Integers:
+    """Intervals whose middles and ends, each sorted, belong to one level after the other.
+
+    Where sorting leaves a middle nearer to one end than to the other, the nearer end goes as far away.
+    """
+    middles = np.sort(intervals.sum(axis=1) // 2)
+    lows, highs = np.sort(intervals, axis=0).T
+    away = np.maximum(middles - lows, highs - middles)
+    return np.stack([middles - away, middles + away], axis=1)
 
 
 def _one_of(ways: Sequence[int], rng: noise.RandomSource | None) -> int:

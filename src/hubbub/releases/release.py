@@ -267,7 +267,12 @@ class Release:
         from hubbub.releases.text import format_number
 
         given = [(column.name, column.formula) for column in self.columns if isinstance(column.formula, GivenIntervals)]
-        short = [(name, formula.dense) for name, formula in given if formula.dense is not None]
+        short = [
+            (name, formula.dense)
+            for name, formula in given
+            if formula.dense is not None
+            and formula.dense.interval(self.table, 0.95) != formula.interval(self.table, 0.95)
+        ]
         if len(self) != 1 or self.looked_at > 1:
             names = ", ".join(name for name, _ in short)
             return (f"{names}: release[name].dense_interval() is shorter, and holds {DENSE}.",) if short else ()

@@ -22,7 +22,7 @@ from hubbub.engines import Engine
 from hubbub.mechanisms import JointQuantiles
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
-from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, QuantileCurve, QuestionPlan, grid_step
+from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, QuantileCurve, QuestionPlan
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -246,20 +246,19 @@ def _quantile(curve: QuantileCurve, told: Any, reading: AggregateReading) -> Qua
     level = min(max(reading.quantile, EXTREME), 1 - EXTREME)
     middle = told.quantile(level)
     cells = middle if isinstance(middle, list) else [middle]
-    lows, highs = [], []
-    for confidence in LEVELS:
-        ends = np.asarray(told.interval(level, confidence)).reshape(-1, 2)
-        lows.append(tuple(position(curve, int(low)) for low in ends[:, 0]))
-        highs.append(tuple(position(curve, int(high), end=True) for high in ends[:, 1]))
-    values = tuple(None if cell is None else position(curve, cell) for cell in cells)
-    return Quantiles(values, tuple(lows), tuple(highs))
+    ends = [np.asarray(told.interval(level, confidence)).reshape(-1, 2).tolist() for confidence in LEVELS]
+    held = [[_with(pair, cell) for pair, cell in zip(pairs, cells, strict=True)] for pairs in ends]
+    return Quantiles(
+        tuple(None if cell is None else float(curve.middle(cell, cell)) for cell in cells),
+        tuple(tuple(float(curve.lower_end(low)) for low, _ in pairs) for pairs in held),
+        tuple(tuple(float(curve.upper_end(high)) for _, high in pairs) for pairs in held),
+    )
 
 
-def position(curve: QuantileCurve, cell: int, *, end: bool = False) -> float:
-    """A cell on the column's scale: its own value where cells are grid steps, else its lower or upper end."""
-    step = grid_step(curve.value)
-    wide = step is None or curve.width > step
-    return float(curve.position(cell) + (curve.width if end and wide else 0))
+def _with(pair: Sequence[int], cell: int | None) -> tuple[int, int]:
+    """The ends of an interval that holds its value too: ranks are smoothed for the one and not always for the other."""
+    low, high = pair
+    return (low, high) if cell is None else (min(low, cell), max(high, cell))
 
 
 # ---------------------------------------------------------------- JSON

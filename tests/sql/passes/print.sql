@@ -625,7 +625,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 -- duckdb:
 -- SELECT counted."k0" AS "k0", counted."cell" AS "cell", TRY_CAST(counted."m0" AS BIGINT) AS "m0"
 --   FROM (SELECT *
---   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", TRY_CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS DOUBLE)) / CAST(0.08 AS DOUBLE) + CAST(1e-09 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(62500.0 AS DOUBLE)) + 0.5) AS BIGINT) AS "cell", 1 AS "m0"
+--   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", TRY_CAST(floor(least(greatest(floor((t0."cost" - CAST(-0.005 AS DOUBLE)) / CAST(0.08 AS DOUBLE) + CAST(1e-09 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(62500.0 AS DOUBLE)) + 0.5) AS BIGINT) AS "cell", 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE ((t0."cost" IS NOT NULL) AND NOT isnan(t0."cost")) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
@@ -652,7 +652,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 -- postgres:
 -- SELECT counted."k0" AS "k0", counted."cell" AS "cell", (CASE WHEN counted."m0" BETWEEN -9e18 AND 9e18 THEN CAST(counted."m0" AS bigint) END) AS "m0"
 --   FROM (SELECT *
---   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", (CASE WHEN floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) AS bigint) END) AS "cell", 1 AS "m0"
+--   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", (CASE WHEN floor(least(greatest(floor((t0."cost" - CAST(-0.005 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) AS bigint) END) AS "cell", 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE ((t0."cost" IS NOT NULL) AND NOT (t0."cost" = 'NaN'::double precision)) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u

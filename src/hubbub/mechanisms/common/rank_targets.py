@@ -53,8 +53,11 @@ class LossScale:
 
 
 def half_lengths(cells: int) -> tuple[int, ...]:
-    """How far ends may lie from their middle: 0, 1, 2, 4, ..., until all cells are within."""
-    return 0, *(1 << power for power in range((cells - 1).bit_length() + 1))
+    """How far ends may lie from their middle: 0, 1, 2, 4, ..., up to half of all cells; then beyond all of them.
+
+    So around any middle one half length spans all cells, and no middle is better than another where all are spanned.
+    """
+    return 0, *(1 << power for power in range((cells // 2).bit_length())), cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ def sublevels(
     length has the largest of these losses, in ticks, rounded down. With b rows before a cell, e rows up to it, and r
     the rank of a target: that of the middle, max(0, b - r, r - e); of an end that is too near, b - r below and r - e
     above; and of ends that are too far even with the next shorter half length, r - b below and e - r above: the
-    smaller of these two, or the larger one, up to ``lopsided``. Ends beyond all cells are as far as can be.
+    smaller of these two, or the larger one, up to ``lopsided``. An end beyond all cells is never too near, and as far
+    as one that has all rows within.
     """
     total = int(upto[-1]) if len(upto) else 0
     ranks = np.concatenate([[0], upto])
@@ -184,16 +188,17 @@ def _sublevels(cells: _Cells, losses: Integers, target: IntervalTarget, lopsided
     least, most = cells.ranks(losses, target.middle)
     low_least, low_most = cells.ranks(losses, target.low)
     high_least, high_most = cells.ranks(losses, target.high)
-    far_low = np.where(low_least <= 0, 0, cells.first_with(low_least) + 1)
-    far_high = np.where(high_most >= cells.total, cells.cells - 1, cells.last_with(high_most) - 1)
+    below, above = -3 * cells.cells, 4 * cells.cells  # farther than ends can lie
+    far_low = np.where(low_least <= 0, below, cells.first_with(low_least) + 1)
+    far_high = np.where(high_most >= cells.total, above, cells.last_with(high_most) - 1)
     return Sublevels(  # last, what every interval keeps to
         np.array(half_lengths(cells.cells), dtype=np.int64),
         first=np.append(cells.first_with(least), 0),
         last=np.append(cells.last_with(most), cells.cells - 1),
         low=np.append(cells.last_with(low_most), cells.cells),
         high=np.append(cells.first_with(high_least), -1),
-        far_low=np.append(far_low, -3 * cells.cells),
-        far_high=np.append(far_high, 4 * cells.cells),
+        far_low=np.append(far_low, below),
+        far_high=np.append(far_high, above),
         both=np.append(losses < lopsided, False),
     )
 

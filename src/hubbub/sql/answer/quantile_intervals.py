@@ -3,70 +3,89 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from hubbub.mechanisms import JointQuantiles
 from hubbub.relations import date_at
 from hubbub.releases.formulas import GivenIntervals
 from hubbub.schema import Kind
 from hubbub.sql.compiler.query_plan import AggregateReading, QuantileCurve
-from hubbub.sql.measurement import LEVELS, QuantilePairs, Quantiles, position
+from hubbub.sql.measurement import LEVELS, QuantilePairs, Quantiles
 
 _SURE = 1 - 1e-12
 
+Pair: TypeAlias = tuple[int, int]
+Column: TypeAlias = Sequence[float | None]
+
 
 def quantile_formula(
-    given: Quantiles | QuantilePairs, reading: AggregateReading, curve: QuantileCurve
+    given: Quantiles | QuantilePairs,
+    together: Sequence[Quantiles | QuantilePairs],
+    reading: AggregateReading,
+    curve: QuantileCurve,
 ) -> GivenIntervals:
-    """A quantile with its intervals; beyond the stored levels it lies between its bounds for sure."""
+    """A quantile with its intervals; beyond the stored levels it lies between its bounds for sure.
+
+    ``together`` are all that are told of the curve: where one of them spans all cells, there are too few rows for any
+    interval that presumes values to lie densely, and the one that holds on any data stands in for it.
+    """
     if not isinstance(given, QuantilePairs):
         return _with_intervals(given.values, given.lows, given.highs, reading, curve)
-    values = tuple(_middle(curve, *pair) for pair in zip(given.lows, given.highs, strict=True))
-    near = _widths(given, curve, JointQuantiles.dense_stretch)
-    dense = _with_intervals(values, *near, reading, curve)
-    return _with_intervals(values, *_widths(given, curve, JointQuantiles.pair_stretch), reading, curve, dense)
+    values = [float(curve.middle(*pair)) for pair in zip(given.lows, given.highs, strict=True)]
+    ends = [_stretched(given, curve, JointQuantiles.pair_stretch(given.levels, curve.cells, level)) for level in LEVELS]
+    near = [
+        _stretched(given, curve, JointQuantiles.dense_stretch(given.levels, curve.cells, level)) for level in LEVELS
+    ]
+    few = _spanned(together, curve)
+    dense = [[a if some else b for some, a, b in zip(few, *each, strict=True)] for each in zip(ends, near, strict=True)]
+    shorter = _with_intervals(values, *_on_scale(dense, curve), reading, curve)
+    return _with_intervals(values, *_on_scale(ends, curve), reading, curve, shorter)
 
 
 def _with_intervals(
-    values: Sequence[float | None],
-    lows: Sequence[Sequence[float | None]],
-    highs: Sequence[Sequence[float | None]],
+    values: Column,
+    lows: Sequence[Column],
+    highs: Sequence[Column],
     reading: AggregateReading,
     curve: QuantileCurve,
     dense: GivenIntervals | None = None,
 ) -> GivenIntervals:
     assert reading.lower is not None and reading.upper is not None
+    lower, upper = float(reading.lower), float(reading.upper)
+
+    def shown(column: Column) -> Any:
+        held = tuple(None if value is None else min(max(value, lower), upper) for value in column)
+        return _as_dates(held) if curve.value.kind is Kind.DATE else held
+
     size, levels = len(values), (*LEVELS, _SURE)
-    below, above = (*lows, (float(reading.lower),) * size), (*highs, (float(reading.upper),) * size)
-    shown = _as_dates if curve.value.kind is Kind.DATE else tuple
+    below, above = (*lows, (lower,) * size), (*highs, (upper,) * size)
     return GivenIntervals(shown(values), levels, tuple(map(shown, below)), tuple(map(shown, above)), dense)
 
 
-def _middle(curve: QuantileCurve, low: int, high: int) -> float:
-    return (position(curve, low) + position(curve, high, end=True)) / 2
+def _stretched(pairs: QuantilePairs, curve: QuantileCurve, factor: float) -> list[Pair]:
+    """The pairs, wider or narrower around their middles, in whole cells."""
+    ends = []
+    for low, high in zip(pairs.lows, pairs.highs, strict=True):
+        spare = (high - low) / 2 * (factor - 1)
+        ends.append((max(0, math.floor(low - spare)), min(curve.cells - 1, math.ceil(high + spare))))
+    return ends
 
 
-def _widths(
-    pairs: QuantilePairs, curve: QuantileCurve, stretch: Callable[[int, int, float], float]
-) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
-    """For each level the pairs, wider or narrower around their middles, in whole cells."""
-    lows, highs = [], []
-    for level in LEVELS:
-        factor, last = stretch(pairs.levels, curve.cells, level), curve.cells - 1
-        ends = [_stretched(low, high, factor) for low, high in zip(pairs.lows, pairs.highs, strict=True)]
-        lows.append(tuple(position(curve, max(0, low)) for low, _ in ends))
-        highs.append(tuple(position(curve, min(last, high), end=True) for _, high in ends))
-    return lows, highs
+def _on_scale(ends: Sequence[Sequence[Pair]], curve: QuantileCurve) -> tuple[list[Column], list[Column]]:
+    """The lower and the upper ends of cells on the column's scale."""
+    lows = {cell: float(curve.lower_end(cell)) for cell in {low for pairs in ends for low, _ in pairs}}
+    highs = {cell: float(curve.upper_end(cell)) for cell in {high for pairs in ends for _, high in pairs}}
+    return [[lows[low] for low, _ in pairs] for pairs in ends], [[highs[high] for _, high in pairs] for pairs in ends]
 
 
-def _stretched(low: int, high: int, factor: float) -> tuple[int, int]:
-    if factor == 1:
-        return low, high
-    middle, half = (low + high) / 2, (high - low) / 2 * factor
-    return math.floor(middle - half), math.ceil(middle + half)
+def _spanned(together: Sequence[Quantiles | QuantilePairs], curve: QuantileCurve) -> list[bool]:
+    """For each key whether one of its pairs spans all cells."""
+    pairs = [each for each in together if isinstance(each, QuantilePairs)]
+    spans = [[low <= 0 and high >= curve.cells - 1 for low, high in zip(p.lows, p.highs, strict=True)] for p in pairs]
+    return [any(each) for each in zip(*spans, strict=True)]
 
 
-def _as_dates(column: Sequence[float | None]) -> Any:
+def _as_dates(column: Column) -> Any:
     return tuple(None if value is None else date_at(Fraction(value)) for value in column)

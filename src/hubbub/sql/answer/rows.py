@@ -265,8 +265,9 @@ def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
         assert part.spent.chooser is not None
         return formulas.Thresholded(len(part.plan.measures), part.spent.chooser.threshold)
     if reading.how is How.QUANTILE:
-        given = part.quantiles[part.plan.quantiles.index(reading)]
-        return quantile_formula(given, reading, part.plan.curves[reading.curve])
+        given = dict(zip(part.plan.quantiles, part.quantiles, strict=True))
+        together = [each for other, each in given.items() if other.curve == reading.curve]
+        return quantile_formula(given[reading], together, reading, part.plan.curves[reading.curve])
     return _sums_formula(reading, [formulas.Ref(index) for index in reading.measures])
 
 

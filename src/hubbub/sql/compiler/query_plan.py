@@ -106,7 +106,11 @@ class BoundedSum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileCurve:
-    """The cumulative histogram of a bounded value, per key, from which quantiles are read."""
+    """The cumulative histogram of a bounded value, per key, from which quantiles are read.
+
+    Values are rounded to the nearest multiple of their step; those from the lower end of a cell up to the next cell's
+    are in it: one multiple, or several.
+    """
 
     name: str
     value: Expr
@@ -115,9 +119,28 @@ class QuantileCurve:
     width: Fraction
     cells: int
 
-    def position(self, cell: int) -> Fraction:
-        """The middle of a cell, on the column's own scale (whole cells of an integer: the integer itself)."""
+    @property
+    def step(self) -> Fraction:
+        """How far values lie apart; 0 where that is not known."""
+        return grid_step(self.value) or Fraction(0)
+
+    @property
+    def start(self) -> Fraction:
+        """Where the first cell starts: half a step below the multiple that it has first."""
+        return self.lower - self.step / 2
+
+    def lower_end(self, cell: int) -> Fraction:
+        """The least value in a cell, on the column's own scale."""
         return self.lower + cell * self.width
+
+    def upper_end(self, cell: int) -> Fraction:
+        """The largest value in a cell: the next cell's least where steps are not known."""
+        return self.lower_end(cell + 1) - self.step
+
+    def middle(self, low: int, high: int) -> Fraction:
+        """The middle of all cells from one to another, as the nearest value there is."""
+        middle = (self.lower_end(low) + self.upper_end(high)) / 2
+        return self.lower + round((middle - self.lower) / self.step) * self.step if self.step else middle
 
 
 def grid_step(value: Expr) -> Fraction | None:

@@ -59,7 +59,7 @@ def curve_sums(curve: QuantileCurve, groups: tuple[str, ...], rows: RowsLowering
     value = rows.value(curve.value)
     present = [Expr("present", (value,), facts=ValueFacts(kind=Kind.BOOLEAN))]
     present += [rows.value(curve.condition)] if curve.condition is not None else []
-    cell = cell_of(value, CellGrid(curve.lower, curve.width, curve.cells))
+    cell = cell_of(value, CellGrid(curve.start, curve.width, curve.cells))
     columns = (NamedValue("cell", cell), NamedValue("m0", integer(1)))
     totals = (NamedValue("m0", count_rows()),)
     return KeyedSums((*groups, "cell"), columns, totals, tuple(present), (curve.value, curve.condition))
