@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from time import process_time
 
@@ -242,6 +243,15 @@ def test_intervals_are_the_same_each_time() -> None:
     released = noisy_table(EQUAL, LAPLACE, np.random.default_rng(6))
     text = "SELECT VAR_SAMP(x) AS f, MAX(x) AS g FROM t0"
     assert around(text, released).to_json() == around(text, released).to_json()
+
+
+def test_numbers_that_are_missing_leave_the_others_alone() -> None:
+    released = noisy_table((5.0, 6.0), LAPLACE, np.random.default_rng(9))
+    ratio = formulas.Over(formulas.Ref(0), formulas.Number(Fraction(0)))  # no row has one
+    missing = replace(released, columns=(*released.columns[:1], ReleasedColumn("x", ratio)))
+    answer = around("SELECT MAX(a.x) - MIN(a.x) AS f, COUNT(b.x) AS n FROM t0 AS a, t1 AS b", released, missing)
+    [(low, high)] = answer.intervals(0.95)["f"]
+    assert low < 1 < high and answer.intervals(0.95)["n"] == [(0, 0)]  # type: ignore[operator]
 
 
 # ---------------------------------------------------------------- copies in one query

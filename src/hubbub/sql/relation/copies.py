@@ -137,8 +137,7 @@ class InnerTables:
         stretches = [stretch for _, _, stretch in self.noisy()]
         together = _levels_between(lows, highs)
         by_column = np.hstack([_levels_between(lows[part], highs[part]) for part in stretches])
-        order = np.hstack([_even_places(self.released[part]) for part in stretches])
-        apart = lows + np.vstack([order, 1 - order]) * (highs - lows)
+        apart = np.hstack([_places_between(self.released[part], lows[part], highs[part]) for part in stretches])
         return np.clip(np.vstack([together, by_column, apart]), lows, highs)
 
     # ------------------------------------------------------------ as tables of an engine
@@ -171,14 +170,22 @@ class InnerTables:
 
 def _levels_between(lows: Floats, highs: Floats) -> Floats:
     """Worlds in which all numbers are the same: one of the ends of their box, the innermost two among them."""
-    ends = np.sort(np.concatenate([lows, highs]))
+    known = ~np.isnan(lows)
+    if not known.any():
+        return np.full((_LEVELLED, len(lows)), np.nan)
+    ends = np.sort(np.concatenate([lows[known], highs[known]]))
     spread = ends[np.linspace(0, len(ends) - 1, _LEVELLED - 2).astype(int)]
-    return np.repeat(np.append(spread, [lows.max(), highs.min()])[:, None], len(lows), axis=1)
+    return np.repeat(np.append(spread, [lows[known].max(), highs[known].min()])[:, None], len(lows), axis=1)
 
 
-def _even_places(values: Floats) -> Floats:
-    """The rank of each number, from 0 to 1."""
-    return np.argsort(np.argsort(values, kind="stable")) / max(1, len(values) - 1)
+def _places_between(values: Floats, lows: Floats, highs: Floats) -> Floats:
+    """Worlds in which numbers lie evenly, in their order: each in its own interval, or all in that of all of them."""
+    known = ~np.isnan(lows)
+    if not known.any():
+        return np.full((3, len(lows)), np.nan)
+    ranks = np.argsort(np.argsort(values, kind="stable")) / max(1, len(values) - 1)
+    least, most = lows[known].min(), highs[known].max()
+    return np.vstack([lows + part * (highs - lows) for part in (ranks, 1 - ranks)] + [least + ranks * (most - least)])
 
 
 def _plain_columns(release: Release) -> Iterator[tuple[str, str, Sequence[object]]]:
