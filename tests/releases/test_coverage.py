@@ -16,6 +16,7 @@ import pytest
 
 from hubbub.releases import Noise, NoisyColumn, NoisyTable
 from hubbub.releases.formulas import (
+    Bent,
     Formula,
     Function,
     Mean,
@@ -28,6 +29,7 @@ from hubbub.releases.formulas import (
     Times,
     Variance,
 )
+from hubbub.terms import WrongShape
 
 from ._made import drawn
 
@@ -135,7 +137,7 @@ CASES: dict[str, tuple[Callable[[], Formula], float]] = {
     "inverse": (lambda: Over(Number(Fraction(1)), Ref(1)), 1 / 800),
     "product": (lambda: Times(Ref(0), Ref(1)), 1203 * 800),
     "logarithm of a ratio": (lambda: Function("ln", (Over(Ref(0), Ref(1)),)), math.log(1203 / 800)),
-    "at least nothing": (lambda: Function("greatest", (Minus(Ref(0), Number(Fraction(1200))), Number(Fraction(0)))), 3),
+    "at least nothing": (lambda: Bent("greatest", (Minus(Ref(0), Number(Fraction(1200))), Number(Fraction(0)))), 3),
 }
 SIMULATED = {"product"}
 
@@ -148,6 +150,56 @@ def test_what_is_worked_out_from_two_counts_covers(name: str, law: Noise) -> Non
     if name in SIMULATED:
         known = NoisyTable((), tuple(map(shorter, known.measures)), 4000)
     assert covered(make(), known, truth) >= (0.94 if name in SIMULATED else 0.945)
+
+
+LEVEL = 800  # of two equal counts, where the old percentiles held .89 of largest ones and .10 of distances
+BENT: dict[str, tuple[Formula, Callable[[int, int], float]]] = {
+    "largest": (Bent("greatest", (Ref(0), Ref(1))), max),
+    "least": (Bent("least", (Ref(0), Ref(1))), min),
+    "largest of three": (Bent("greatest", (Ref(0), Ref(1), Plus(Ref(2), Number(Fraction(LEVEL))))), max),
+    "distance": (Bent("abs", (Minus(Ref(0), Ref(1)),)), lambda a, b: abs(a - b)),
+    "distance from a number": (Bent("abs", (Minus(Ref(0), Number(Fraction(LEVEL))),)), lambda a, b: abs(a - LEVEL)),
+    "relative distance": (
+        Bent("abs", (Minus(Over(Ref(0), Ref(1)), Number(Fraction(1))),)),
+        lambda a, b: abs(a / b - 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("law", [Noise("gaussian", Fraction(20)), Noise("laplace", Fraction(15))], ids=str)
+@pytest.mark.parametrize("apart", [0, 15, 60])
+@pytest.mark.parametrize("name", BENT)
+def test_what_bends_covers_at_its_bend_and_beside_it(name: str, apart: int, law: Noise) -> None:
+    formula, truth = BENT[name]
+    known = table((LEVEL, law, Fraction(1)), (LEVEL - apart, law, Fraction(1)), (-apart, law, Fraction(1)))
+    assert 0.9425 <= covered(formula, known, truth(LEVEL, LEVEL - apart)) <= 0.985  # .0075 is 4.9 standard errors
+
+
+@pytest.mark.parametrize("apart", [0, 60])
+def test_a_range_is_as_wide_on_both_sides(apart: int) -> None:
+    formula = Minus(Bent("greatest", (Ref(0), Ref(1))), Bent("least", (Ref(0), Ref(1))))
+    whole = table((LEVEL, TWIN, Fraction(1)), (LEVEL - apart, TWIN, Fraction(1)))
+    known = NoisyTable((), tuple(map(shorter, whole.measures)), 4000)
+    assert covered(formula, known, apart) >= 0.93
+
+
+def test_percentiles_of_draws_miss_a_distance_of_nothing() -> None:
+    known = table((LEVEL, TWIN, Fraction(1)), (LEVEL, TWIN, Fraction(1)))
+    small = NoisyTable((), tuple(map(shorter, known.measures)), 4000)
+    assert covered(Function("abs", (Minus(Ref(0), Ref(1)),)), small, 0) < 0.5  # as releases of 0.1 say it
+
+
+def test_a_bound_below_a_ratio_is_no_bend() -> None:
+    least = Bent("greatest", (Ref(1), Number(Fraction(1))))
+    known = table((60, TWIN, Fraction(1)), (60, TWIN, Fraction(1)))
+    small = NoisyTable((), tuple(map(shorter, known.measures)), 4000)
+    plain = Over(Ref(0), Function("greatest", least.parts()))
+    assert Over(Ref(0), least).interval(small, 0.95) == plain.interval(small, 0.95)
+
+
+def test_a_function_without_a_bend_is_no_bent_one() -> None:
+    with pytest.raises(WrongShape, match="no bend"):
+        Bent("round", (Ref(0),))
 
 
 def test_a_mixture_of_both_kinds_of_noise_covers() -> None:

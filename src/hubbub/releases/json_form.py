@@ -24,6 +24,7 @@ from hubbub.terms import HubbubError, NewerFormat, Unreadable, stored_keys
 VERSION = 1
 _LARGEST = 2**53
 _TAGS: dict[str, type[formulas.Formula]] = {
+    "bent": formulas.Bent,
     "function": formulas.Function,
     "given": formulas.GivenIntervals,
     "key": formulas.Key,
@@ -48,6 +49,7 @@ _KEYS: dict[type[Any], dict[str, str]] = {
     NoisyColumn: stored_keys("name step noise values"),
     Noise: stored_keys("law scale", law="distribution"),
     ReleasedColumn: stored_keys("name formula about mechanism notes"),
+    formulas.Bent: stored_keys("name args"),
     formulas.Function: stored_keys("name args"),
     formulas.GivenIntervals: stored_keys("values levels lows highs dense"),
     formulas.Key: stored_keys("index"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from time import process_time
 
@@ -45,6 +46,48 @@ ONE_CELL = [  # statement, truth, whether rows are named by k
 def test_a_cell_is_covered_as_often_as_is_said(text: str, truth: Sequence[float], keyed: bool, noise: Noise) -> None:
     holds = covered(text, truth, noise, column="f", runs=RUNS, seed=11, keyed=keyed)
     assert (holds == 1).sum() >= ENOUGH
+
+
+TEN = Noise("laplace", Fraction(10))
+ALIKE = {  # statement -> its truth of ten equal numbers, which redraws and corners of a box never come near
+    "SELECT MAX(x) - MIN(x) AS f FROM t0": 0.0,
+    "SELECT COUNT(DISTINCT ROUND(x)) AS f FROM t0": 1.0,
+    "SELECT COUNT(DISTINCT ROUND(x, -1)) AS f FROM t0": 1.0,
+    "SELECT MAX(x) / MIN(x) AS f FROM t0": 1.0,
+}
+
+
+@pytest.mark.parametrize("text", ALIKE)
+def test_what_tells_numbers_apart_is_covered_where_they_are_equal(text: str) -> None:
+    holds = 0
+    for run in range(RUNS):
+        released = noisy_table((200.0,) * 10, TEN, np.random.default_rng((17, run)))
+        [(low, high)] = around(text, released).intervals(0.95)["f"]
+        holds += low <= ALIKE[text] <= high  # type: ignore[operator]
+    assert holds >= ENOUGH
+
+
+@pytest.mark.parametrize("length", ["STDDEV_SAMP(x)", "SQRT(SUM((x - 200) * (x - 200)))"])
+def test_a_length_of_nothing_is_covered(length: str) -> None:
+    """Of 300 groups of eight equal numbers the percentiles of redraws hold none, and the basic interval 240."""
+    text, held = f"SELECT k // 8 AS g, {length} AS f FROM t0 GROUP BY 1", 0
+    for run in range(3):
+        released = noisy_table((200.0,) * 800, TEN, np.random.default_rng((20, run)))
+        held += sum(low <= 0 for low, _ in around(text, released).intervals(0.95)["f"])  # type: ignore[operator]
+    assert held >= binom.ppf(1e-6, 300, 0.95)
+
+
+def test_different_values_are_counted_up_to_all_of_them() -> None:
+    text, truth = "SELECT COUNT(DISTINCT ROUND(x, -1)) AS f FROM t0", tuple(200.0 + 10 * i for i in range(20))
+    holds = covered(text, truth, TEN, column="f", runs=RUNS, seed=18, keyed=False)
+    assert (holds == 1).sum() >= ENOUGH  # redraws fall short of twenty
+
+
+def test_a_spread_far_above_the_noise_is_no_wider_for_that() -> None:
+    truth = tuple(100.0 * i for i in range(20))
+    answer = around("SELECT STDDEV_POP(x) AS f FROM t0", noisy_table(truth, LAPLACE, np.random.default_rng(19)))
+    [(low, high)] = answer.intervals(0.95)["f"]
+    assert high - low < 1.1 * 2 * 1.96 * np.sqrt(2 / 20)  # what each number weighs in it has length 1/sqrt(20)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +243,15 @@ def test_intervals_are_the_same_each_time() -> None:
     released = noisy_table(EQUAL, LAPLACE, np.random.default_rng(6))
     text = "SELECT VAR_SAMP(x) AS f, MAX(x) AS g FROM t0"
     assert around(text, released).to_json() == around(text, released).to_json()
+
+
+def test_numbers_that_are_missing_leave_the_others_alone() -> None:
+    released = noisy_table((5.0, 6.0), LAPLACE, np.random.default_rng(9))
+    ratio = formulas.Over(formulas.Ref(0), formulas.Number(Fraction(0)))  # no row has one
+    missing = replace(released, columns=(*released.columns[:1], ReleasedColumn("x", ratio)))
+    answer = around("SELECT MAX(a.x) - MIN(a.x) AS f, COUNT(b.x) AS n FROM t0 AS a, t1 AS b", released, missing)
+    [(low, high)] = answer.intervals(0.95)["f"]
+    assert low < 1 < high and answer.intervals(0.95)["n"] == [(0, 0)]  # type: ignore[operator]
 
 
 # ---------------------------------------------------------------- copies in one query

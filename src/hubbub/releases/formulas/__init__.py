@@ -3,7 +3,8 @@
 - ``Key(i)``, ``Ref(i)``, ``Number(x)``            a key column, a measure, a public number
 - ``Plus`` ``Minus`` ``Times`` ``Over`` ``Negate``  arithmetic; division by 0 gives None
 - ``NearestWhole(a)``                              the count that a weighted sum stands for
-- ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
+- ``Function(name, args)``                          round, floor, ceil, sqrt, ln, exp, coalesce (and what 0.1 stored)
+- ``Bent(name, args)``                              abs, least, greatest
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
 - ``PairStatistic(...)``                          covariance, correlation, a line: from six noisy numbers
 - ``GivenIntervals(...)``                           values that bring their own intervals
@@ -32,6 +33,7 @@ from hubbub.releases.formulas.arithmetic import (
     Times,
 )
 from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
+from hubbub.releases.formulas.bent import Bent
 from hubbub.releases.formulas.linear import LinearForm, normal_quantile, sum_radius
 from hubbub.releases.formulas.pairs import PairStatistic
 from hubbub.releases.formulas.ratios import Spread, effective_std_dev, fieller_interval, laplace_factor
@@ -40,6 +42,7 @@ from hubbub.releases.formulas.thresholded import Thresholded
 from hubbub.releases.formulas.told import lost_in_noise
 
 __all__ = [
+    "Bent",
     "Formula",
     "Function",
     "GivenIntervals",

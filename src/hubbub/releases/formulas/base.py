@@ -3,7 +3,8 @@
 1. A weighted sum of noisy numbers has the interval of its noise (``_lines``).
 2. A formula that moves one way with its only uncertain part maps that part's interval.
 3. A ratio of weighted sums has Fieller's interval (``_ratios``).
-4. Everything else is simulated: 10,000 draws of the noise around the released numbers, and their percentiles.
+4. Everything else is simulated: 10,000 draws of the noise around the released numbers, and their percentiles; as far
+   on either side as on the other where the formula has a bend (``bent``).
 
 Intervals cover noise only. All of this is post-processing of released numbers and costs nothing.
 """
@@ -104,6 +105,11 @@ class Formula:
         """Whether it moves one way with each of its parts while the others rest."""
         return False
 
+    def is_bent(self, table: NoisyTable) -> bool:
+        """Whether noise moves it across a bend, around which percentiles of draws are no interval."""
+        del table
+        return False
+
     def line(self) -> LinearForm | None:
         """The formula as a weighted sum, if it is one."""
         return None
@@ -161,7 +167,15 @@ def simulated_interval(formula: Formula, table: NoisyTable, confidence: float) -
         point.rows = slice(start, start + rows)
         drawn = np.broadcast_to(formula.numbers(point), (DRAWS, min(rows, table.size - start)))
         lows[point.rows], highs[point.rows] = _tail_ends(np.ascontiguousarray(drawn.T), tail)
-    return _stretch_ends(formula, table, confidence, (lows, highs))
+    ends = _stretch_ends(formula, table, confidence, (lows, highs))
+    return _evened(formula, table, ends) if any(part.is_bent(table) for part in walk_formula(formula)) else ends
+
+
+def _evened(formula: Formula, table: NoisyTable, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """As far on either side as draws stray on one: around a bend all of them may lie on one side of the truth."""
+    middle = formula.numbers(Released(table))
+    wide = np.fmax(np.fmax(middle - ends[0], ends[1] - middle), 0.0)
+    return middle - wide, middle + wide
 
 
 def _stretch_ends(

@@ -250,6 +250,8 @@ def formula_of(value: Expr, part: AnswerPart) -> Formula:
         return formulas.Negate(inside[0])
     if value.op == "round":
         inside.append(formulas.Number(Fraction(value.param)))
+    if value.op in ("abs", "greatest", "least"):
+        return formulas.Bent(value.op, tuple(inside))
     return inside[0] if value.op == "cast" else formulas.Function(value.op, tuple(inside))
 
 

@@ -1,8 +1,9 @@
 """Which cells of an outer statement are worked out how: by what moves them, and whether as a weighted sum.
 
 The statement runs over one stack of copies: the released world, redraws, worlds in which half of the numbers are moved
-(by the binary digits of their places, which tells the one number that a cell depends on), and, if they are not too
-many, worlds in which one number each is moved, which tells weights. Every redraw must agree with what these say.
+(by the binary digits of their places, which tells the one number that a cell depends on), if they are not too many,
+worlds in which one number each is moved, which tells weights, and worlds whose numbers are equal or lie evenly, which
+tell whether a number of different values is constant. Every redraw must agree with what these say.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.engines import EngineFailed
+from hubbub.releases import simultaneous
 from hubbub.sql.relation.copies import Floats, InnerTables
 from hubbub.sql.relation.linear_cells import Atoms
 from hubbub.sql.relation.run_outer import OuterRun, Worlds
@@ -25,6 +27,7 @@ CELLS = 2_000_000  # noisy numbers in the copies of one run
 _UNITS = 1_000  # released numbers up to which each is moved by itself
 _CLOSE = 1e-6  # of what moves a cell: how well a sum must be predicted
 _INSIDE = 200  # redraws that are also cut to a box
+_BOX = 0.995  # of the box in which numbers are made equal
 _RAREST = 5  # redraws beyond which an end is not read off them
 
 
@@ -35,7 +38,7 @@ class _Stack:
     worlds: Floats
     draws: int
     digits: int
-    units: int
+    units: int  # and last, worlds whose numbers are as equal, or lie as evenly, as noise lets them
 
     def part(self, result: Worlds, name: str) -> Floats:
         """The values in the worlds of that sort."""
@@ -51,7 +54,8 @@ def _stack_of(tables: InnerTables, redraws: Floats, moved: Floats) -> _Stack:
     halves = np.vstack([np.where(bits, y + moved, y), np.where(bits, y, y + moved)])
     units = size if size <= _UNITS and size * max(size, tables.rows) <= CELLS else 0
     single = y[None, :] + np.diag(moved) if units else np.empty((0, size))
-    return _Stack(np.vstack([y[None, :], redraws, halves, single]), len(redraws), digits, units)
+    ordered = tables.together_and_apart(*tables.ends(simultaneous(_BOX, size)))
+    return _Stack(np.vstack([y[None, :], redraws, halves, single, ordered]), len(redraws), digits, units)
 
 
 class CellKinds:
@@ -120,9 +124,8 @@ class CellKinds:
                 scale = np.abs(weights).T @ moved + 1e-300
                 missed = np.abs(self._drawn[:, :, column] - self.values[:, column] - strayed @ weights)
                 of_sums = ~(np.abs(weights[~self._atoms.is_sum]) > 1e-9 * scale).any(axis=0)
-                linear[:, column] = (missed <= _CLOSE * scale + 1e-9 * np.abs(self.values[:, column])).all(
-                    axis=0
-                ) & of_sums
+                close = (missed <= _CLOSE * scale + 1e-9 * np.abs(self.values[:, column])).all(axis=0)
+                linear[:, column] = close & of_sums & ((weights != 0).any(axis=0) | self._constant[:, column])
         return linear
 
     def _find_ratios(self, linear: NDArray[np.bool_]) -> dict[int, tuple[int, int]]:
@@ -178,7 +181,11 @@ class CellKinds:
         highs[own, column] = np.where(finite, high, np.inf)[own]
 
     def _redrawn_ends(self, level: float) -> tuple[Floats, Floats]:
-        """The union of percentile and basic intervals; a redraw without a value counts as beyond either end."""
+        """The union of percentile and basic intervals; a redraw without a value counts as beyond either end.
+
+        What is never below 0 is often a length (STDDEV, the root of a sum of squares): near 0 redraws are all too long,
+        and the basic interval too short. That of its square is not, and far from 0 the two are the same.
+        """
         lows, highs = self.values.copy(), self.values.copy()
         tail = max((1 - level) / 2, _RAREST / len(self._drawn))
         stretch = max(1.0, np.log((1 - level) / 2) / np.log(tail))  # further out as a Laplace tail goes
@@ -188,6 +195,8 @@ class CellKinds:
         with np.errstate(all="ignore"):
             wide = stretch * np.maximum(own - least[:, rank], most[:, -1 - rank] - own)
             lows[at], highs[at] = own - np.maximum(wide, 0), own + np.maximum(wide, 0)
+            length = np.sqrt(np.maximum(2 * own**2 - highs[at] ** 2, 0.0))
+            lows[at] = np.where(least[:, 0] >= 0, np.minimum(lows[at], length), lows[at])
         return lows, highs
 
     @cached_property

@@ -38,6 +38,7 @@ _TYPES = {
     "timestamp": "TIMESTAMP",
 }
 _EPOCH = date(1970, 1, 1).toordinal()
+_LEVELLED = 12  # worlds in which all numbers are as equal as may be
 _LARGEST = 2.0**62  # beyond it a whole number is kept as a float
 
 
@@ -128,6 +129,17 @@ class InnerTables:
             lows[stretch], highs[stretch] = _as_numbers(low), _as_numbers(high)
         return np.clip(lows, -1e300, None), np.clip(highs, None, 1e300)
 
+    def together_and_apart(self, lows: Floats, highs: Floats) -> Floats:
+        """Worlds whose numbers are as equal as a box lets them be, and such as lie evenly over it.
+
+        A range, a spread or a number of different values is least, or largest, there: redraws never come near.
+        """
+        stretches = [stretch for _, _, stretch in self.noisy()]
+        together = _levels_between(lows, highs)
+        by_column = np.hstack([_levels_between(lows[part], highs[part]) for part in stretches])
+        apart = np.hstack([_places_between(self.released[part], lows[part], highs[part]) for part in stretches])
+        return np.clip(np.vstack([together, by_column, apart]), lows, highs)
+
     # ------------------------------------------------------------ as tables of an engine
 
     def shape_tables(self) -> list[ReleasedTable]:
@@ -154,6 +166,26 @@ class InnerTables:
             named = ((COPY, "BIGINT"), *((column.name, column.type) for column in columns))
             tables.append(ReleasedTable(f"{COPIES}{number}", named, tuple(values)))
         return tables
+
+
+def _levels_between(lows: Floats, highs: Floats) -> Floats:
+    """Worlds in which all numbers are the same: one of the ends of their box, the innermost two among them."""
+    known = ~np.isnan(lows)
+    if not known.any():
+        return np.full((_LEVELLED, len(lows)), np.nan)
+    ends = np.sort(np.concatenate([lows[known], highs[known]]))
+    spread = ends[np.linspace(0, len(ends) - 1, _LEVELLED - 2).astype(int)]
+    return np.repeat(np.append(spread, [lows[known].max(), highs[known].min()])[:, None], len(lows), axis=1)
+
+
+def _places_between(values: Floats, lows: Floats, highs: Floats) -> Floats:
+    """Worlds in which numbers lie evenly, in their order: each in its own interval, or all in that of all of them."""
+    known = ~np.isnan(lows)
+    if not known.any():
+        return np.full((3, len(lows)), np.nan)
+    ranks = np.argsort(np.argsort(values, kind="stable")) / max(1, len(values) - 1)
+    least, most = lows[known].min(), highs[known].max()
+    return np.vstack([lows + part * (highs - lows) for part in (ranks, 1 - ranks)] + [least + ranks * (most - least)])
 
 
 def _plain_columns(release: Release) -> Iterator[tuple[str, str, Sequence[object]]]:

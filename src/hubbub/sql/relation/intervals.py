@@ -6,8 +6,8 @@
 3. Anything else is redrawn: the union of the percentiles of f(y - Z) and of 2 f(y) - f(y - Z); approximate.
 4. Where noisy values decide (MAX, ranks, LIMIT, HAVING, ...), intervals hold for all cells of a column at once. Rows
    that are cut at the very end have the intervals of 1 to 3, at a level that all that could have been shown share.
-   Else every noisy number that could matter is moved to the ends of intervals that hold at once, and what the statement
-   makes of that is the interval.
+   Else every noisy number that could matter is moved to the ends of intervals that hold at once, or all to one number
+   or evenly apart as far as these allow, and what the statement makes of that is the interval.
 
 Which numbers could matter is found by moving each up, and all others down, by twice a box that holds all noises with
 99.5% (twice, as the truth is known to that box only), and the other way round [``docs/proofs/sql.md``].
@@ -136,10 +136,13 @@ class _Intervals:
     def _moves(self) -> _Moves:
         """What corners of twice the box do, to the rows that are looked at."""
         groups = self._groups(np.ones(self.tables.size, dtype=bool))
-        corners = self.run.in_worlds(self._corners(2.0, _BOX))
-        up, down = slice(2, 2 + len(groups)), slice(2 + len(groups), None)
-        changed = _changed(corners, up, base=0) | _changed(corners, down, base=1)
-        return _Moves(_numbers_in(groups, changed), _is_one_way(corners.values, up, down))
+        everything = np.ones(self.tables.size, dtype=bool)
+        ordered = self.tables.together_and_apart(*self._box(2.0, _BOX, everything))
+        worlds = self.run.in_worlds(np.vstack([self._corners(2.0, _BOX), ordered]))
+        up, down = slice(2, 2 + len(groups)), slice(2 + len(groups), -len(ordered))
+        changed = _changed(worlds, up, base=0) | _changed(worlds, down, base=1)
+        relevant = _numbers_in(groups, changed) | _goes_beyond(worlds.values, len(ordered))[:, None]
+        return _Moves(relevant, _is_one_way(worlds.values, up, down))
 
     # ------------------------------------------------------------ ends
 
@@ -189,13 +192,14 @@ class _Intervals:
         return alone
 
     def _box_worlds(self, level: float, relevant: NDArray[np.bool_], groups: NDArray[np.bool_]) -> Floats:
-        """The corners of a box that holds all numbers that could matter, and redraws cut to it."""
+        """The corners of a box that holds all numbers that could matter, redraws cut to it, and ordered worlds."""
         local = level <= _LOCAL
         chosen = relevant if local else np.ones(self.tables.size, dtype=bool)
         inner = 1 - 0.9 * (1 - level) if local else level
         lows, highs = self._box(1.0, inner, chosen)
         redraws = self.kinds.redraws[: max(_FEWEST, CELLS // (4 * len(LEVELS) * self.tables.size))]
-        return np.vstack([_corners_of(lows, highs, groups), np.clip(redraws, lows, highs)])
+        ordered = self.tables.together_and_apart(lows, highs)
+        return np.vstack([_corners_of(lows, highs, groups), np.clip(redraws, lows, highs), ordered])
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +234,12 @@ def _is_one_way(values: Floats, up: slice, down: slice) -> NDArray[np.bool_]:
         rises = ((values[up] >= values[0]) & (values[down] <= values[1])).all(axis=(0, 1))
         falls = ((values[up] <= values[0]) & (values[down] >= values[1])).all(axis=(0, 1))
     return np.asarray(rises | falls)
+
+
+def _goes_beyond(values: Floats, count: int) -> NDArray[np.bool_]:
+    """By column, whether the last worlds give something beyond all others: then every number could matter."""
+    least, most = (fold(values[:-count], axis=0) for fold in (np.fmin.reduce, np.fmax.reduce))
+    return np.asarray(((values[-count:] < least) | (values[-count:] > most)).any(axis=(0, 1)))
 
 
 def _changed(worlds: Worlds, part: slice, *, base: int) -> NDArray[np.bool_]:
