@@ -61,8 +61,8 @@ def is_cut_by_noise(outer: exp.Query, names: frozenset[str]) -> bool:
     clauses = [outer.args.get(each) for each in ("where", "having", "qualify")]
     order = outer.args.get("order")
     if order is not None and (outer.args.get("limit") or outer.args.get("offset")):
-        if any(isinstance(each.this, exp.Literal) for each in order.expressions):
-            return True  # by its place: whatever it is, the safe side is that it is noisy
+        if any(isinstance(each.this, exp.Literal | exp.Var) for each in order.expressions):
+            return True  # by its place, or all: whatever it is, the safe side is that it is noisy
         clauses.append(order)
     return any(
         column.name.lower() not in names for clause in clauses if clause for column in clause.find_all(exp.Column)

@@ -21,7 +21,7 @@ _STRUCTURE = frozenset(
         *("CTE", "With", "Union", "Alias", "TableAlias", "Table", "Column", "Identifier", "Star", "Paren", "Tuple"),
         *("Literal", "Boolean", "Null", "Is", "In", "Between", "Case", "If", "Cast", "TryCast", "DataType"),
         *("DataTypeParam", "Interval", "Var", "Filter", "Window", "WindowSpec", "Exists", "Distinct"),
-        *("Rollup", "GroupingSets", "Cube", "WithinGroup", "Qualify"),
+        *("Rollup", "GroupingSets", "Cube", "Grouping", "GroupingId", "WithinGroup", "Qualify"),
     )
 )
 _AGGREGATES = frozenset(
@@ -40,6 +40,7 @@ _AGGREGATES = frozenset(
             "Median",
         ),
         "ApproxDistinct",
+        "CountIf",
     )
 )
 _PAIRS = frozenset(node.__name__ for node, function in AGGREGATES.items() if function in PAIRED)
@@ -209,6 +210,8 @@ _PARTS: dict[str, set[str]] = {
     "Rollup": {"expressions"},
     "Cube": {"expressions"},
     "GroupingSets": {"expressions"},
+    "Grouping": {"expressions"},
+    "GroupingId": {"expressions"},
     "Anonymous": {"this", "expressions"},
     "Count": {"this", "big_int"},
     **{name: {"this", "offset"} for name in _WINDOWS},

@@ -1,4 +1,4 @@
-"""Text -> tree: one statement, read by sqlglot and never run."""
+"""Text -> tree: one statement, read by sqlglot and never run. FETCH is read as LIMIT."""
 
 from __future__ import annotations
 
@@ -36,7 +36,24 @@ def parse(text: str) -> tuple[exp.Expr, QueryText]:
             why="Each question is planned, charged and answered by itself.",
             fix="Send one SELECT.",
         )
-    return statements[0], where
+    return _fetch_as_limit(statements[0], where), where
+
+
+def _fetch_as_limit(tree: exp.Expr, text: QueryText) -> exp.Expr:
+    """FETCH FIRST 3 ROWS ONLY is LIMIT 3."""
+    for fetch in list(tree.find_all(exp.Fetch)):
+        options = fetch.args.get("limit_options")
+        if fetch.parent is None or (options and any(options.args.get(each) for each in ("percent", "with_ties"))):
+            raise text.refusal(
+                NotAllowed,
+                fetch,
+                "FETCH takes a number of rows here, and no share of them or ties.",
+                "Noisy numbers are practically never equal.",
+                "Write FETCH FIRST 3 ROWS ONLY, or LIMIT 3.",
+            )
+        count = fetch.args.get("count") or exp.Literal.number(1)
+        fetch.parent.set("limit", exp.Limit(expression=count.unnest()))
+    return tree
 
 
 @contextmanager
