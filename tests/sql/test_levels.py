@@ -377,7 +377,8 @@ GROUPED = [  # the aggregate, and how its levels are measured
 
 @pytest.mark.parametrize("counted", GROUPED)
 def test_grouping_tells_the_levels_apart_and_is_public(counted: str, db: Connection) -> None:
-    text = f"""SELECT FLOOR(cost / 50) AS half, ward, {counted} AS n, GROUPING(FLOOR(cost / 50)) AS g, GROUPING(half, ward) AS both
+    text = f"""SELECT FLOOR(cost / 50) AS half, ward, {counted} AS n, GROUPING(FLOOR(cost / 50)) AS g,
+            GROUPING(half, ward) AS both
         FROM t GROUP BY CUBE (FLOOR(cost / 50), ward)"""
     answer = db.sql(text, epsilon=1)
     names = zip(*(answer[name].values for name in ("half", "ward", "g", "both")), strict=True)

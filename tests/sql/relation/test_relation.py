@@ -16,7 +16,9 @@ from hubbub.ledger import Ledger
 from hubbub.releases import DerivedRelease, Release
 from hubbub.sql import Connection, dbapi
 from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.relation.choice_words import ROWS, VALUES
 from hubbub.sql.relation.outer_rules import check_outer
+from hubbub.sql.relation.relation_preview import RelationPreview
 from hubbub.terms import BudgetExceeded, HubbubError, MixesPeople, NoAnswer, NotAllowed, OverLimit, UnknownName
 
 N = "(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)"
@@ -126,7 +128,7 @@ TAKEN_APART = [  # one SELECT, and the same as a SELECT around a question
     ),
     (
         "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING n > (SELECT COUNT(*) / 4 FROM visits)",
-        f"SELECT ward, n FROM {N} WHERE n > (SELECT COUNT(*) / 4 FROM visits)",
+        f"SELECT ward, n FROM (SELECT * FROM {N} WHERE n > (SELECT COUNT(*) / 4 FROM visits))",
     ),
     (
         "SELECT COALESCE(ward, 'all') AS name, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)",
@@ -205,6 +207,25 @@ def test_one_question_that_stands_there_twice_is_charged_once(db: Connection) ->
     assert isinstance(answer, DerivedRelease)
     assert len(answer.receipts) == 1 and float(answer.guarantee.holds.epsilon) == 1  # type: ignore[attr-defined]
     assert answer.intervals()["d"] == [(0, 0)] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"SELECT ward, n * m AS v FROM {N} JOIN {M} USING (ward) WHERE m > 10", (ROWS,)),
+        (f"SELECT ward, SQRT(n) AS r FROM (SELECT * FROM {N} ORDER BY n LIMIT 2)", (ROWS,)),
+        (f"SELECT ward, n FROM {N} QUALIFY RANK() OVER (ORDER BY n) = 1", (ROWS,)),
+        (f"SELECT ward, SUM(n) OVER () AS t FROM {N} ORDER BY ALL LIMIT 2", (ROWS,)),
+        (f"SELECT ward, RANK() OVER (ORDER BY n) AS r FROM {N}", (VALUES,)),
+        (f"SELECT MAX(n) AS most FROM {N}", (VALUES,)),
+        (f"SELECT ward, n / SUM(n) OVER () AS share FROM {N} WHERE ward <> 'east' ORDER BY ward LIMIT 1", ()),
+    ],
+)
+def test_a_preview_says_where_noisy_values_decide(db: Connection, text: str, words: tuple[str, ...]) -> None:
+    preview = db.preview(text, epsilon=1)
+    assert isinstance(preview, RelationPreview) and preview.around == words
+    assert db.explain(text).around == words  # type: ignore[union-attr]
+    assert all(each in " ".join(preview.text().split()) for each in words)
 
 
 def test_a_preview_shows_every_question_and_costs_nothing(db: Connection) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-_PICKING = (exp.Limit, exp.Offset, exp.Fetch)
+_PICKING = (exp.Limit, exp.Offset)
 _EXTREMES = (
     *("Max", "Min", "ArgMax", "ArgMin", "Median", "Mode", "Quantile", "PercentileCont", "PercentileDisc", "Greatest"),
     *("Least", "First", "Last", "FirstValue", "LastValue", "NthValue", "ApproxQuantile", "Case", "If", "Distinct"),
@@ -44,10 +44,13 @@ def is_public(value: exp.Expr, names: Iterable[str]) -> bool:
 
 
 def noise_decides(outer: exp.Query, names: frozenset[str]) -> bool:
+    """Whether noisy values are compared anywhere in the statement, or rows are cut."""
+    return outer.find(*_PICKING) is not None or noise_compares(outer, names)
+
+
+def noise_compares(outer: exp.Query, names: frozenset[str]) -> bool:
     """Whether comparisons, orders or extremes of noisy values stand anywhere in the statement."""
     for node in outer.walk():
-        if isinstance(node, _PICKING):
-            return True
         if isinstance(node, exp.Distinct) and not node.expressions and isinstance(node.parent, exp.Select):
             return True
         compares = isinstance(node, exp.Predicate) or type(node).__name__ in _EXTREMES
