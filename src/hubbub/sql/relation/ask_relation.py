@@ -17,6 +17,7 @@ from hubbub.sql.preview import Preview, preview_quote
 from hubbub.sql.pricing.noise_choice import Alternative
 from hubbub.sql.pricing.price import PriceTerms
 from hubbub.sql.quote import QueryPlan, QueryQuote
+from hubbub.sql.relation.cell_bounds import inner_bounds
 from hubbub.sql.relation.choice_words import choice_words
 from hubbub.sql.relation.copies import InnerTables
 from hubbub.sql.relation.find_inner import AskedRelation
@@ -73,7 +74,7 @@ def ask_relation(connection: Connection, quote: RelationQuote, *, fresh: bool = 
     with ReleasedTables() as place:
         run = OuterRun(quote.relation.outer, InnerTables(inner), place)
         run.fill()
-        return release_of(run, quote.relation.text, inner)
+        return release_of(run, quote.relation.text, inner, inner_bounds(quote.relation))
 
 
 def _ask_each(connection: Connection, quotes: Sequence[QueryQuote], *, fresh: bool) -> tuple[Release, ...]:

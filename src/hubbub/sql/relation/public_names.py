@@ -23,9 +23,8 @@ def public_names(outer: exp.Query, *, public: Iterable[str], noisy: Iterable[str
     """The public names of a statement over tables with those public and noisy columns."""
     values = {each.name.lower() for alias in outer.find_all(exp.Values) for each in _alias_columns(alias)}
     known = ({name.lower() for name in public} | values) - {name.lower() for name in noisy}
-    known -= {each.name.lower() for part in outer.find_all(exp.Subquery, exp.CTE) for each in _alias_columns(part)}
-    defined = [(each.alias.lower(), each.this) for each in outer.find_all(exp.Alias)]
-    defined += [pair for union in outer.find_all(exp.SetOperation) for pair in _positions(union)]
+    known -= renamed_columns(outer)
+    defined = named_values(outer)
     noisy_names = {name.lower() for name in noisy}
     names = known | ({name for name, _ in defined} - noisy_names)
     while True:
@@ -33,6 +32,17 @@ def public_names(outer: exp.Query, *, public: Iterable[str], noisy: Iterable[str
         if not wrong:
             return frozenset(names)
         names -= wrong
+
+
+def named_values(outer: exp.Query) -> list[tuple[str, exp.Expr]]:
+    """The names that the statement gives, each with what it calls so."""
+    defined = [(each.alias.lower(), each.this) for each in outer.find_all(exp.Alias)]
+    return [*defined, *(pair for union in outer.find_all(exp.SetOperation) for pair in _positions(union))]
+
+
+def renamed_columns(outer: exp.Query) -> set[str]:
+    """The names that columns get beside the name of their query: ``AS q(a, b)``."""
+    return {each.name.lower() for part in outer.find_all(exp.Subquery, exp.CTE) for each in _alias_columns(part)}
 
 
 def is_public(value: exp.Expr, names: Iterable[str]) -> bool:
