@@ -162,6 +162,8 @@ def type_aggregate(node: exp.Expr, references: References, text: QueryText, *, e
         return _pair_aggregate(node, condition, references, text)
     spec, argument = _read_function(node, text)
     args = [] if argument is None else [_type_argument(argument, references, text)]
+    if args and spec.function == "sum" and args[0].kind is Kind.BOOLEAN:
+        args = [build("case", [args[0], literal(1), literal(0)])]  # a sum of no rows is told as 0, too
     if args:
         _check_argument(node, spec.function, args[0], text, exact=exact)
     facts = _aggregate_facts(spec.function, args)
@@ -249,6 +251,10 @@ def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryTe
 
 def _refuse_text(node: exp.Expr, argument: Expr, text: QueryText) -> QueryError:
     what = "a number is needed here."
+    if argument.kind is Kind.BOOLEAN:
+        return text.refusal(
+            WrongType, node, what, "This is true or false.", "Write CAST(condition AS INTEGER), which is 1 or 0."
+        )
     if argument.op != "column" or argument.kind is not Kind.TEXT:
         return text.refusal(WrongType, node, what)
     name = readable(argument)

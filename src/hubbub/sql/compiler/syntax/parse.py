@@ -24,7 +24,7 @@ def parse(text: str) -> tuple[exp.Expr, QueryText]:
     _check_text(text)
     where = QueryText(text)
     try:
-        with _without_log():
+        with without_log():
             _check_tokens(sqlglot.tokenize(text, read="duckdb"))
             trees = sqlglot.parse(text, read="duckdb")
     except (SqlglotError, RecursionError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
@@ -57,7 +57,7 @@ def _fetch_as_limit(tree: exp.Expr, text: QueryText) -> exp.Expr:
 
 
 @contextmanager
-def _without_log() -> Iterator[None]:
+def without_log() -> Iterator[None]:
     """The parser logs the text of what it does not know; nobody's log should have it."""
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True

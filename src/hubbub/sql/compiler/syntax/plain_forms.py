@@ -2,6 +2,7 @@
 
     GROUP BY ALL, ORDER BY ALL              the places of the columns
     ... QUALIFY w = 1                       SELECT ... FROM (SELECT ..., w AS qualified_1 ...) WHERE qualified_1 = 1
+    DISTINCT ON (a) ... ORDER BY b          ... QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) = 1
     CURRENT_DATE, NOW()                     the day on which the question is asked (UTC), and its first moment
     APPROX_COUNT_DISTINCT(x)                COUNT(DISTINCT x)
     COUNT_IF(c)                             COUNT(CASE WHEN c THEN 1 END), which is COUNT(*) FILTER (WHERE c)
@@ -35,6 +36,7 @@ def write_out(tree: exp.Expr, text: QueryText, *, today: date) -> tuple[exp.Expr
     for select in list(tree.find_all(exp.Select)):
         _write_groups(select, text)
         _write_order(select)
+    write_distinct_on(tree, text)
     join_per_person_values(tree)
     for select in list(tree.find_all(exp.Select)):
         if select.args.get("qualify") is not None:
@@ -112,6 +114,34 @@ def _write_order(select: exp.Select) -> None:
         flags = {name: parts[0].args.get(name) for name in ("desc", "nulls_first")}
         places = range(1, len(select.expressions) + 1)
         order.set("expressions", [exp.Ordered(this=exp.Literal.number(place), **flags) for place in places])
+
+
+# ---------------------------------------------------------------- DISTINCT ON
+
+
+def write_distinct_on(tree: exp.Expr, text: QueryText) -> bool:
+    """DISTINCT ON as the first row by a window, which it is; whether there is any."""
+    selects = [each for each in tree.find_all(exp.Select) if (each.args.get("distinct") or exp.Null()).args.get("on")]
+    for select in selects:
+        on = select.args["distinct"].args["on"]
+        keys = on.expressions if isinstance(on, exp.Tuple) else [on.unnest()]
+        parts = select.args["order"].expressions if select.args.get("order") else []
+        order = [part.copy() for part in parts if part.this not in keys]
+        if not order or select.args.get("qualify") or any(select.args.get(part) for part in ("limit", "offset")):
+            raise text.refusal(
+                NotAllowed,
+                on,
+                "DISTINCT ON takes the first row of each person by ORDER BY, in a subquery without LIMIT and QUALIFY.",
+                "Without an order any row could be the first, and nobody could tell which.",
+                "SELECT ... FROM (SELECT DISTINCT ON (person) ... FROM t ORDER BY person, day).",
+            )
+        first = exp.Window(
+            this=exp.RowNumber(), partition_by=[key.copy() for key in keys], order=exp.Order(expressions=order)
+        )
+        select.set("distinct", None)
+        select.set("order", None)
+        select.set("qualify", exp.Qualify(this=first.eq(exp.Literal.number(1))))
+    return bool(selects)
 
 
 # ---------------------------------------------------------------- QUALIFY
