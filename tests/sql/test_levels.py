@@ -369,6 +369,49 @@ def test_keys_inside_arithmetic_are_refused_where_levels_are_apart(db: Connectio
     assert db.balance().spent == Amount()
 
 
+GROUPED = [  # the aggregate, and how its levels are measured
+    "COUNT(*)",  # the finest are added up
+    "COUNT(DISTINCT pid)",  # each level by itself
+]
+
+
+@pytest.mark.parametrize("counted", GROUPED)
+def test_grouping_tells_the_levels_apart_and_is_public(counted: str, db: Connection) -> None:
+    text = f"""SELECT FLOOR(cost / 50) AS half, ward, {counted} AS n, GROUPING(FLOOR(cost / 50)) AS g,
+            GROUPING(half, ward) AS both
+        FROM t GROUP BY CUBE (FLOOR(cost / 50), ward)"""
+    answer = db.sql(text, epsilon=1)
+    names = zip(*(answer[name].values for name in ("half", "ward", "g", "both")), strict=True)
+    rows = [(half is None, ward is None, g, both) for half, ward, g, both in names]
+    assert {size: rows.count(size) for size in rows} == {
+        (False, False, 0, 0): 6,
+        (False, True, 0, 1): 2,
+        (True, False, 1, 2): 3,
+        (True, True, 1, 3): 1,
+    }
+    assert answer.intervals()["both"] == [(both, both) for *_, both in rows]
+    assert not answer.is_noisy(3) and not answer.is_noisy(4)
+    kept = db.sql(f"{text} HAVING GROUPING(ward) = 0 AND g = 1", epsilon=1)
+    assert kept.repeated and len(kept) == 3 and set(kept["both"].values) == {2}
+
+
+def test_grouping_of_measured_levels_and_of_no_levels(db: Connection) -> None:
+    levels = db.sql("SELECT shop, COUNT(*) AS n, GROUPING(shop) AS g FROM t GROUP BY ROLLUP (shop)", epsilon=1)
+    assert levels["g"].values == [0] * 40 + [1]
+    plain = db.sql("SELECT ward, COUNT(*) AS n, GROUPING(ward) AS g FROM t GROUP BY ward HAVING g = 0", epsilon=1)
+    assert plain["g"].values == [0, 0, 0]
+    with pytest.raises(NotAllowed, match="GROUPING takes keys"):
+        db.preview("SELECT ward, COUNT(*) AS n, GROUPING(shop) AS g FROM t GROUP BY ward", epsilon=1)
+
+
+@pytest.mark.parametrize("key", ["FLOOR(cost / 50) * 50", "WIDTH_BUCKET(cost, 0, 99, 2)", "ward % 2"])
+def test_totals_of_keys_that_are_worked_on(key: str, db: Connection) -> None:
+    plain = db.sql(f"SELECT {key} AS k, COUNT(*) AS n FROM t GROUP BY {key}", epsilon=1)
+    totals = db.sql(f"SELECT {key} AS k, COUNT(*) AS n, GROUPING({key}) AS g FROM t GROUP BY ROLLUP ({key})", epsilon=1)
+    assert totals.repeated and totals["k"].values == [*plain["k"].values, None]
+    assert totals["g"].values == [0] * len(plain) + [1]
+
+
 def test_within_holds_for_every_level(db: Connection) -> None:
     preview = db.preview(SHOPS, within=30)
     assert preview.errors["n"] is not None and 25 <= preview.errors["n"] <= 30

@@ -12,7 +12,7 @@ import pytest
 from hubbub.sql.compiler import compile as compiler
 from hubbub.sql.compiler.syntax import type_scalars
 from hubbub.sql.quote import QueryPlan, plan_text
-from hubbub.terms import HubbubError
+from hubbub.terms import HubbubError, NotAllowed, WrongType
 from tests.sql.passes.datasets import HOSPITAL
 
 RECENT = "SELECT COUNT(*) AS n FROM visits WHERE day >= CURRENT_DATE - INTERVAL 30 DAY AND day < {now}"
@@ -47,6 +47,48 @@ def test_a_question_that_does_not_ask_for_today_says_nothing_of_it(monkeypatch: 
 ALIKE = [
     ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ALL", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
     ("SELECT APPROX_COUNT_DISTINCT(diagnosis) AS n FROM visits", "SELECT COUNT(DISTINCT diagnosis) AS n FROM visits"),
+    (
+        "SELECT COUNT_IF(cost > 5) AS n, COUNTIF(cost > 9) FILTER (WHERE ward = 'north') AS m FROM visits",
+        "SELECT COUNT(*) FILTER (WHERE cost > 5) AS n, "
+        "COUNT(*) FILTER (WHERE ward = 'north' AND cost > 9) AS m FROM visits",
+    ),
+    (
+        "SELECT AVG(k) AS k FROM (SELECT patient_id, COUNT_IF(cost > 5) AS k FROM visits GROUP BY patient_id)",
+        "SELECT AVG(k) AS k FROM (SELECT patient_id, COUNT(CASE WHEN cost > 5 THEN 1 END) AS k FROM visits "
+        "GROUP BY patient_id)",
+    ),
+    (
+        "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, s / n AS mean, mean * 2 AS twice FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, SUM(cost) / COUNT(*) AS mean, SUM(cost) / COUNT(*) * 2 AS twice "
+        "FROM visits GROUP BY ward",
+    ),
+    (
+        "SELECT YEAR(day) AS y, COUNT(*) AS n FROM visits WHERE y = 2025 GROUP BY ALL",
+        "SELECT YEAR(day) AS y, COUNT(*) AS n FROM visits WHERE YEAR(day) = 2025 GROUP BY YEAR(day)",
+    ),
+    (
+        "SELECT COUNT(*) AS n FROM (SELECT cost * 2 AS twice FROM visits WHERE twice > 5)",
+        "SELECT COUNT(*) AS n FROM (SELECT cost * 2 AS twice FROM visits WHERE cost * 2 > 5)",
+    ),
+    (
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n FETCH FIRST 2 ROWS ONLY",
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n LIMIT 2",
+    ),
+    (
+        "SELECT AVG(cost) AS m FROM (SELECT DISTINCT ON (patient_id) cost FROM visits ORDER BY patient_id, day DESC)",
+        "SELECT AVG(cost) AS m FROM (SELECT cost FROM visits "
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC) = 1)",
+    ),
+    (
+        "SELECT COUNT(*) AS n FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day RANGE BETWEEN UNBOUNDED "
+        "PRECEDING AND CURRENT ROW) AS c FROM visits) WHERE c > 5",
+        "SELECT COUNT(*) AS n FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS c FROM visits) "
+        "WHERE c > 5",
+    ),
+    (
+        "SELECT ward, SUM(cost > 5) AS n FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(*) FILTER (WHERE cost > 5) AS n FROM visits GROUP BY ward",
+    ),
     (
         "SELECT COUNT(*) AS n FROM (SELECT cost FROM visits "
         "QUALIFY RANK() OVER (PARTITION BY patient_id ORDER BY day) = 1)",
@@ -88,6 +130,34 @@ def test_each_part_of_moments_inside_one_another_is_typed_once(value: str, monke
     with suppress(HubbubError):
         plan_text(f"SELECT COUNT(*) AS n FROM visits WHERE {value} > 1", HOSPITAL, gaussian=True)
     assert 3 <= len(typed) < 300  # and not two to the thirtieth
+
+
+def test_a_name_of_select_means_a_column_of_the_table_first() -> None:
+    with pytest.raises(NotAllowed, match="neither aggregated nor a key"):
+        plan_text("SELECT SUM(cost) AS cost, cost / 2 AS half FROM visits", HOSPITAL, gaussian=True)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "SELECT DISTINCT ON (patient_id) cost FROM visits",
+        "SELECT DISTINCT ON (patient_id) cost FROM visits ORDER BY patient_id",
+        "SELECT DISTINCT ON (patient_id) cost FROM visits ORDER BY patient_id, day LIMIT 5",
+    ],
+)
+def test_distinct_on_says_which_row_is_first(rows: str) -> None:
+    with pytest.raises(NotAllowed, match="first row of each person by ORDER BY"):
+        plan_text(f"SELECT AVG(cost) AS m FROM ({rows})", HOSPITAL, gaussian=True)
+
+
+def test_an_average_of_a_condition_says_how() -> None:
+    with pytest.raises(WrongType, match="CAST"):
+        plan_text("SELECT AVG(cost > 5) AS share FROM visits", HOSPITAL, gaussian=True)
+
+
+def test_where_on_an_aggregate_of_select_says_having() -> None:
+    with pytest.raises(NotAllowed, match="Write this condition in HAVING"):
+        plan_text("SELECT ward, COUNT(*) AS n FROM visits WHERE n > 5 GROUP BY ward", HOSPITAL, gaussian=True)
 
 
 def test_unnamed_aggregates_have_the_names_of_the_engine() -> None:

@@ -16,8 +16,10 @@ from hubbub.ledger import Ledger
 from hubbub.releases import DerivedRelease, Release
 from hubbub.sql import Connection, dbapi
 from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.relation.choice_words import ROWS, VALUES
 from hubbub.sql.relation.outer_rules import check_outer
-from hubbub.terms import BudgetExceeded, HubbubError, NoAnswer, NotAllowed, OverLimit, UnknownName
+from hubbub.sql.relation.relation_preview import RelationPreview
+from hubbub.terms import BudgetExceeded, HubbubError, MixesPeople, NoAnswer, NotAllowed, OverLimit, UnknownName
 
 N = "(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)"
 M = "(SELECT ward, AVG(cost) AS m FROM visits GROUP BY ward)"
@@ -101,6 +103,85 @@ def test_values_are_worked_out_from_the_released_ones(db: Connection) -> None:
         assert share == pytest.approx(counts[ward] / sum(counts.values()))  # type: ignore[index,operator,arg-type]
 
 
+TAKEN_APART = [  # one SELECT, and the same as a SELECT around a question
+    (
+        "SELECT ward, diagnosis, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS r FROM visits GROUP BY ALL",
+        "SELECT ward, diagnosis, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS r FROM visits GROUP BY 1, diagnosis",
+    ),
+    (
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ALL QUALIFY RANK() OVER (ORDER BY n DESC) <= 2",
+        f"SELECT ward, n FROM {N} QUALIFY RANK() OVER (ORDER BY n DESC) <= 2",
+    ),
+    (
+        "SELECT ward, COUNT(*) AS n, SUM(n) OVER () AS total, n / total AS share FROM visits GROUP BY ALL",
+        f"SELECT ward, n, SUM(n) OVER () AS total, n / SUM(n) OVER () AS share FROM {N}",
+    ),
+    (
+        "SELECT ward, COUNT(*) / (SELECT COUNT(*) FROM visits) AS share FROM visits GROUP BY ward",
+        f"SELECT ward, n / (SELECT m FROM (SELECT COUNT(*) AS m FROM visits)) AS share FROM {N}",
+    ),
+    (
+        "WITH everybody AS (SELECT COUNT(*) AS m FROM visits), some AS (SELECT * FROM visits WHERE cost > 200) "
+        "SELECT ward, COUNT(*) / (SELECT m FROM everybody) AS share FROM some GROUP BY ward",
+        "SELECT ward, n / (SELECT m FROM (SELECT COUNT(*) AS m FROM visits)) AS share "
+        "FROM (SELECT ward, COUNT(*) AS n FROM (SELECT * FROM visits WHERE cost > 200) GROUP BY ward)",
+    ),
+    (
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING n > (SELECT COUNT(*) / 4 FROM visits)",
+        f"SELECT ward, n FROM (SELECT * FROM {N} WHERE n > (SELECT COUNT(*) / 4 FROM visits))",
+    ),
+    (
+        "SELECT COALESCE(ward, 'all') AS name, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)",
+        "SELECT COALESCE(ward, 'all') AS name, n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward))",
+    ),
+    (
+        "SELECT CASE WHEN GROUPING(ward) = 1 THEN 'all' ELSE ward END AS name, COUNT(*) AS n FROM visits "
+        "GROUP BY ROLLUP (ward)",
+        "SELECT CASE WHEN g = 1 THEN 'all' ELSE ward END AS name, n FROM (SELECT ward, COUNT(*) AS n, "
+        "GROUPING(ward) AS g FROM visits GROUP BY ROLLUP (ward))",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "two"), TAKEN_APART)
+def test_one_select_that_does_both_is_answered_as_the_two_that_it_stands_for(
+    db: Connection, one: str, two: str
+) -> None:
+    first, again = db.sql(one, epsilon=1), db.sql(two, epsilon=1)
+    assert again.repeated and isinstance(first, DerivedRelease)
+    assert sorted(map(str, first.dbapi_rows())) == sorted(map(str, again.dbapi_rows()))
+    assert {k: sorted(map(str, v)) for k, v in first.intervals().items()} == {
+        k: sorted(map(str, v)) for k, v in again.intervals().items()
+    }
+
+
+def test_a_subquery_that_goes_by_a_row_beside_it_is_no_number_of_its_own(db: Connection) -> None:
+    with pytest.raises(MixesPeople, match="adds up over several people"):
+        db.preview(
+            "SELECT ward, COUNT(*) / (SELECT COUNT(*) FROM visits w WHERE w.ward = v.ward) AS s "
+            "FROM visits v GROUP BY ward",
+            epsilon=1,
+        )
+
+
+def test_fetch_first_is_limit(db: Connection) -> None:
+    for text in ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", f"SELECT ward, SQRT(ABS(n)) AS n FROM {N}"):
+        limited = db.sql(f"{text} ORDER BY n DESC LIMIT 2", epsilon=1)
+        fetched = db.sql(f"{text} ORDER BY n DESC FETCH FIRST 2 ROWS ONLY", epsilon=1)
+        assert fetched.intervals() == limited.intervals() and len(fetched) == 2
+        assert len(db.sql(f"{text} ORDER BY n FETCH NEXT ROW ONLY", epsilon=1)) == 1
+    with pytest.raises(NotAllowed):
+        db.preview("SELECT ward, COUNT(*) AS n FROM visits GROUP BY 1 FETCH FIRST 2 ROWS WITH TIES", epsilon=1)
+
+
+def test_count_if_counts_rows_and_released_numbers(db: Connection) -> None:
+    first = db.sql("SELECT COUNT_IF(cost > 100) AS n FROM visits", epsilon=1)
+    long = db.sql("SELECT COUNT(*) FILTER (WHERE cost > 100) AS n FROM visits", epsilon=1)
+    assert long.repeated and long.intervals() == first.intervals()
+    assert db.sql("SELECT COUNTIF(cost > 100) AS n FROM visits", epsilon=1).repeated
+    assert db.sql(f"SELECT COUNT_IF(n > 10) AS n FROM {N}", epsilon=1).dbapi_rows() == [(3,)]
+
+
 def test_what_was_a_question_stays_one(db: Connection) -> None:
     for text in (
         f"SELECT ward, n FROM {N} WHERE n > 10 ORDER BY n LIMIT 2",
@@ -126,6 +207,25 @@ def test_one_question_that_stands_there_twice_is_charged_once(db: Connection) ->
     assert isinstance(answer, DerivedRelease)
     assert len(answer.receipts) == 1 and float(answer.guarantee.holds.epsilon) == 1  # type: ignore[attr-defined]
     assert answer.intervals()["d"] == [(0, 0)] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"SELECT ward, n * m AS v FROM {N} JOIN {M} USING (ward) WHERE m > 10", (ROWS,)),
+        (f"SELECT ward, SQRT(n) AS r FROM (SELECT * FROM {N} ORDER BY n LIMIT 2)", (ROWS,)),
+        (f"SELECT ward, n FROM {N} QUALIFY RANK() OVER (ORDER BY n) = 1", (ROWS,)),
+        (f"SELECT ward, SUM(n) OVER () AS t FROM {N} ORDER BY ALL LIMIT 2", (ROWS,)),
+        (f"SELECT ward, RANK() OVER (ORDER BY n) AS r FROM {N}", (VALUES,)),
+        (f"SELECT MAX(n) AS most FROM {N}", (VALUES,)),
+        (f"SELECT ward, n / SUM(n) OVER () AS share FROM {N} WHERE ward <> 'east' ORDER BY ward LIMIT 1", ()),
+    ],
+)
+def test_a_preview_says_where_noisy_values_decide(db: Connection, text: str, words: tuple[str, ...]) -> None:
+    preview = db.preview(text, epsilon=1)
+    assert isinstance(preview, RelationPreview) and preview.around == words
+    assert db.explain(text).around == words  # type: ignore[union-attr]
+    assert all(each in " ".join(preview.text().split()) for each in words)
 
 
 def test_a_preview_shows_every_question_and_costs_nothing(db: Connection) -> None:

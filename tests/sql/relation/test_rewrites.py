@@ -86,8 +86,15 @@ OTHERS = [
     "SELECT COUNT(*) FROM visits ORDER BY cost LIMIT 5",
     "SELECT AVG(cost) FROM (SELECT cost FROM visits ORDER BY cost DESC LIMIT 100)",
     "SELECT MODE(ward) AS favourite FROM visits",
-    "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT ON (person) person, ward FROM visits ORDER BY person, day) "
-    "GROUP BY ward",
+    "SELECT AVG(COUNT(*)) FROM visits GROUP BY ward",
+    "SELECT MAX(AVG(cost)) - MIN(AVG(cost)) AS range FROM visits GROUP BY ward",
+    "SELECT AVG(COUNT(*)) AS each FROM visits GROUP BY person",
+    "PIVOT visits ON ward USING AVG(cost), COUNT(*) GROUP BY diagnosis",
+    "SELECT * FROM (SELECT ward, diagnosis, cost FROM visits) PIVOT (SUM(cost) FOR ward IN ('north', 'east'))",
+    "SELECT AVG(c) FROM (SELECT NTH_VALUE(cost, 2) OVER (PARTITION BY person ORDER BY day) AS c FROM visits)",
+    "SELECT AVG(c) FROM (SELECT SUM(cost) OVER (PARTITION BY person ORDER BY day RANGE BETWEEN INTERVAL 7 DAY "
+    "PRECEDING AND CURRENT ROW) AS c FROM visits)",
+    "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward WITH ROLLUP",
     "SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT ON (ward) ward, cost FROM visits ORDER BY ward, day) GROUP BY 1",
     "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(diagnosis, 'old', 'x') = 'cx'",
     "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(diagnosis, '[aou].*', '', 'g') = 'c'",
@@ -106,6 +113,33 @@ def test_a_refusal_is_free_and_prints_a_statement_that_is_answered(db: Connectio
     assert rewrite != text
     answer = db.sql(rewrite, epsilon=0.1)
     assert len(answer.columns_names) >= 1 and db.budget.entries >= before[0]
+
+
+def test_constructs_are_offered_in_the_words_that_are_answered(db: Connection) -> None:
+    for text, rewrite in (
+        (
+            "SELECT AVG(COUNT(*)) AS each FROM visits GROUP BY ward",
+            "SELECT AVG(value_1) AS each FROM (SELECT ward, COUNT(*) AS value_1 FROM visits GROUP BY ward) AS q",
+        ),
+        (
+            "PIVOT visits ON ward IN ('north', 'east') USING COUNT(*) GROUP BY diagnosis",
+            "SELECT diagnosis, COUNT(*) FILTER(WHERE ward = 'north') AS \"north\", "
+            "COUNT(*) FILTER(WHERE ward = 'east') AS \"east\" FROM visits GROUP BY diagnosis",
+        ),
+        (
+            "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward WITH CUBE",
+            "SELECT ward, COUNT(*) AS n FROM visits GROUP BY CUBE (ward)",
+        ),
+    ):
+        with pytest.raises(HubbubError) as caught:
+            db.preview(text, epsilon=0.1)
+        assert offered(caught.value) == rewrite
+
+
+def test_a_refusal_logs_nothing(db: Connection, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(HubbubError, match="STRFTIME"):
+        db.preview("SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) AS n FROM visits GROUP BY m", epsilon=0.1)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_windows_that_are_offered_stay_inside_a_person(db: Connection) -> None:

@@ -17,6 +17,7 @@ from hubbub.sql.answer.quantile_intervals import quantile_formula
 from hubbub.sql.answer.three_valued_logic import evaluate_rows, sort_key
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.compiler.question import Ordering
+from hubbub.sql.compiler.separate_levels import with_grouping
 from hubbub.sql.measurement import LEVELS, NoisyResult, QuantilePairs, Quantiles
 from hubbub.sql.pricing.error_prediction import mechanism_words
 from hubbub.sql.pricing.noise_allocation import NoiseAllocation
@@ -78,7 +79,7 @@ class AnswerRows:
         constants: list[KeyColumn] = []
         columns = []
         for output in plan.outputs:
-            if output.value.op == "literal" and (output.value.param is None or not output.value.kind.is_number):
+            if _is_constant(output.value):
                 kind = output.value.kind.value
                 constants.append(KeyColumn(output.name, (output.value.param,) * len(part.keys), kind))
                 formula: Formula = formulas.Key(len(keys) + len(constants) - 1)
@@ -189,6 +190,11 @@ class AnswerRows:
         return AnswerRows(keys, measures, columns, self.looked_at)
 
 
+def _is_constant(value: Expr) -> bool:
+    """Whether a column has one public value in all rows, which is no part of a sum."""
+    return value.op == "literal" and (value.param is None or isinstance(value.param, int) or not value.kind.is_number)
+
+
 def _leaves_out(size: int, limit: int | None, offset: int) -> bool:
     """Whether LIMIT and OFFSET leave rows out."""
     return offset > 0 or (limit is not None and limit < size)
@@ -230,9 +236,18 @@ def _by_output(plan: QuestionPlan) -> list[Ordering]:
 
 def _level_parts(part: AnswerPart) -> list[AnswerPart]:
     """One part per level of totals."""
-    plan = replace(part.plan, levels=(), measured=(), order=(), limit=None, offset=0)
     levels = level_rows(part.plan, part.spent, part.keys, part.measures)
-    return [AnswerPart(plan, level.noise, level.keys, level.measures, ()) for level in levels]
+    return [
+        AnswerPart(_level_plan(part.plan, kept), level.noise, level.keys, level.measures, ())
+        for kept, level in zip(part.plan.levels, levels, strict=True)
+    ]
+
+
+def _level_plan(plan: QuestionPlan, kept: Sequence[int]) -> QuestionPlan:
+    """The plan of one level of totals, in which GROUPING is a number."""
+    outputs = tuple(replace(output, value=with_grouping(output.value, kept)) for output in plan.outputs)
+    having = None if plan.having is None else with_grouping(plan.having, kept)
+    return replace(plan, outputs=outputs, having=having, levels=(), measured=(), order=(), limit=None, offset=0)
 
 
 # ---------------------------------------------------------------- formulas

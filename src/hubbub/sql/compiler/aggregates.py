@@ -24,6 +24,7 @@ from hubbub.terms import NotAllowed, QueryError, WrongType
 
 _SAME_TYPE = ("sum", "min", "max")
 _EXACT = ("count", "sum", "avg", "min", "max")  # what a subquery may work out exactly about one person
+_GROUPING = (exp.Grouping, exp.GroupingId)
 _PLAIN = (exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Alias)
 
 
@@ -66,6 +67,8 @@ def _refer_to_groups(node: exp.Expr, meanings: _Meanings) -> References:
     grouped = meanings.grouped
     if is_aggregate(node):
         return {id(node): meanings.aggregate(node, grouped)}
+    if isinstance(node, _GROUPING):
+        return {id(node): _type_grouping(node, grouped)}
     if not isinstance(node, _PLAIN):
         index = _key_index(node, grouped)
         if index is not None:
@@ -79,9 +82,31 @@ def _refer_to_groups(node: exp.Expr, meanings: _Meanings) -> References:
     return references
 
 
+def _type_grouping(node: exp.Expr, grouped: GroupedRows) -> Expr:
+    """GROUPING(key, ...): for each key a digit, 1 in totals over it; the last key has the last digit."""
+    places = [_named_key(part, grouped) for part in node.expressions]
+    if not places or None in places:
+        raise grouped.text.refusal(
+            NotAllowed,
+            node,
+            "GROUPING takes keys of GROUP BY.",
+            "It tells in which rows a key is missing because they are totals over it.",
+            "Write the key as GROUP BY has it: GROUPING(ward) with GROUP BY ROLLUP (ward).",
+        )
+    return Expr("grouping", param=tuple(places), facts=ValueFacts(kind=Kind.INTEGER, number=INTEGER))
+
+
+def _named_key(node: exp.Expr, grouped: GroupedRows) -> int | None:
+    """Which key an argument of GROUPING is, by its name or as an expression."""
+    names = [key.name.lower() for key in grouped.keys]
+    if isinstance(node, exp.Column) and not node.table and node.name.lower() in names:
+        return names.index(node.name.lower())
+    return _key_index(node, grouped)
+
+
 def _key_index(node: exp.Expr, grouped: GroupedRows) -> int | None:
     """Which key an expression is; a name is that of a key before it is that of a column of the answer."""
-    if any(is_aggregate(part) for part in node.walk()):
+    if any(is_aggregate(part) or isinstance(part, _GROUPING) for part in node.walk()):
         return None
     try:
         value = type_scalar(node, grouped.references, grouped.text)
@@ -137,6 +162,8 @@ def type_aggregate(node: exp.Expr, references: References, text: QueryText, *, e
         return _pair_aggregate(node, condition, references, text)
     spec, argument = _read_function(node, text)
     args = [] if argument is None else [_type_argument(argument, references, text)]
+    if args and spec.function == "sum" and args[0].kind is Kind.BOOLEAN:
+        args = [build("case", [args[0], literal(1), literal(0)])]  # a sum of no rows is told as 0, too
     if args:
         _check_argument(node, spec.function, args[0], text, exact=exact)
     facts = _aggregate_facts(spec.function, args)
@@ -224,6 +251,10 @@ def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryTe
 
 def _refuse_text(node: exp.Expr, argument: Expr, text: QueryText) -> QueryError:
     what = "a number is needed here."
+    if argument.kind is Kind.BOOLEAN:
+        return text.refusal(
+            WrongType, node, what, "This is true or false.", "Write CAST(condition AS INTEGER), which is 1 or 0."
+        )
     if argument.op != "column" or argument.kind is not Kind.TEXT:
         return text.refusal(WrongType, node, what)
     name = readable(argument)

@@ -11,7 +11,7 @@ from hubbub.relations import Expr, build, column, is_direct, renamed
 from hubbub.schema import Dataset, Kind, Table
 from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_person
 from hubbub.sql.compiler.fan_out import bound_items
-from hubbub.sql.compiler.group_keys import group_keys
+from hubbub.sql.compiler.group_keys import group_keys, is_alias
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Scan, Subquery
 from hubbub.sql.compiler.rewrites.anti_joins import find_anti_joins
@@ -113,7 +113,7 @@ def _question_rows(scope: SelectScope, context: _Context) -> PersonRows:
         )
     clauses = [tree.args.get(name) for name in ("where", "group", "having", "order")]
     parts = [part for part in (*clauses, *tree.expressions) if part is not None]
-    references = joined.refer(parts, scope, context)
+    references = _with_names_of_select(tree, joined.refer(parts, scope, context), context.text)
     where = type_condition(tree.args.get("where"), references, context.text)
     cap = joined.cap_under(where, context)
     names = tuple(output.name for output in scope.outputs)
@@ -137,7 +137,7 @@ def _bind_subquery(scope: SelectScope, context: _Context) -> Subquery:
     joined = _bind_rows(scope, context)
     clauses = [tree.args.get(name) for name in ("where", "group", "having")]
     parts = [part for part in (*clauses, *tree.expressions) if part is not None]
-    references = joined.refer(parts, scope, context)
+    references = _with_names_of_select(tree, joined.refer(parts, scope, context), context.text)
     where = type_condition(tree.args.get("where"), references, context.text)
     private = any(item.rows.private for item in joined.items)
     cap = joined.cap_under(where, context)
@@ -393,6 +393,26 @@ def _refer_to_rows(nodes: Iterable[exp.Expr], scope: SelectScope, around: _Aroun
             elif isinstance(part, exp.Subquery | exp.Select):
                 references[id(part)] = _MISPLACED_QUERY
     return references
+
+
+def _with_names_of_select(tree: exp.Select, references: References, text: QueryText) -> References:
+    """The references, and in WHERE the names of SELECT that no table has."""
+    where, known = tree.args.get("where"), dict(references)
+    selected = {part.alias.lower(): part.this for part in tree.expressions if isinstance(part, exp.Alias)}
+    for node in where.find_all(exp.Column) if where is not None else ():
+        if not is_alias(node, selected, references):
+            continue
+        value = selected[node.name.lower()]
+        if any(is_aggregate(part) for part in value.walk()):
+            raise text.refusal(
+                NotAllowed,
+                node,
+                f"{node.name!r} is an aggregate, and WHERE picks rows before anything is added up.",
+                "Groups are picked by their noisy numbers, at the end.",
+                "Write this condition in HAVING.",
+            )
+        known[id(node)] = type_scalar(value, references, text)
+    return known
 
 
 def _with_windows(

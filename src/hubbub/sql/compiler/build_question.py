@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,8 +13,9 @@ from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_answer
 from hubbub.sql.compiler.bind_people import PersonRows
 from hubbub.sql.compiler.group_keys import group_keys, refuse_distinct
 from hubbub.sql.compiler.question import Field, Ordering, Question, UnionOfQuestions
+from hubbub.sql.compiler.separate_levels import with_grouping
 from hubbub.sql.compiler.syntax.literals import whole_number
-from hubbub.sql.compiler.syntax.scopes import OuterQuery, QuestionTree, UnionQuery, output_name, unknown_name
+from hubbub.sql.compiler.syntax.scopes import NoColumn, OuterQuery, QuestionTree, UnionQuery, output_name, unknown_name
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.type_scalars import References, type_condition, type_scalar
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
@@ -39,9 +40,13 @@ def _aggregate_question(rows: PersonRows, text: QueryText) -> Question:
         _check_key(tree, key, text)
     grouped = GroupedRows(rows.references, keys, text)
     outputs = _type_outputs(rows, grouped)
+    if not levels:
+        outputs = tuple(replace(each, value=with_grouping(each.value, range(len(keys)))) for each in outputs)
     named = replace(grouped, outputs={output.name.lower(): output.value for output in outputs})
     having = tree.args.get("having")
     condition = type_condition(having, refer_to_answer(having.this, named), text) if having else None
+    if condition is not None and not levels:
+        condition = with_grouping(condition, range(len(keys)))
     return Question(
         source=rows.items,
         keys=keys,
@@ -71,18 +76,27 @@ def _check_key(tree: exp.Select, key: Field, text: QueryText) -> None:
 
 
 def _type_outputs(rows: PersonRows, grouped: GroupedRows) -> tuple[Field, ...]:
-    text, fields = grouped.text, []
+    text, fields = grouped.text, list[Field]()
     for name, part in zip(rows.names, rows.tree.expressions, strict=True):
         if isinstance(part, exp.Star):
             raise text.refusal(NotAllowed, part, "* asks for rows.", "Only keys and aggregates can be told.")
         node = part.unalias()
-        fields.append(Field(name, type_scalar(node, refer_to_answer(node, grouped), text)))
+        named = replace(grouped, outputs=_named_before(node, rows, fields))
+        fields.append(Field(name, type_scalar(node, refer_to_answer(node, named), text)))
     names = [each.name.lower() for each in fields]
     if len(set(names)) != len(names):
         raise text.refusal(
             UnknownName, rows.tree, "two columns of the answer have one name.", fix="Give each its own alias."
         )
     return tuple(fields)
+
+
+def _named_before(node: exp.Expr, rows: PersonRows, fields: Sequence[Field]) -> Mapping[str, Expr]:
+    """The columns of SELECT before this one that it reads by name: names that no table has."""
+    missing = {
+        part.name.lower() for part in node.find_all(exp.Column) if isinstance(rows.references.get(id(part)), NoColumn)
+    }
+    return {field.name.lower(): field.value for field in fields if field.name.lower() in missing}
 
 
 # ---------------------------------------------------------------- UNION ALL, and a SELECT from a question

@@ -97,7 +97,7 @@ def _check_levels(plan: AggregatePlan) -> None:
 
 def _can_tell(value: Expr) -> bool:
     """Whether arithmetic on aggregates is such that a release can carry an interval through it."""
-    if value.op in ("key", "read"):
+    if value.op in ("key", "read", "grouping"):
         return True
     return _is_number(value) or (
         (value.op in _ARITHMETIC or _keeps_number(value)) and all(_can_calculate(arg) for arg in value.args)
@@ -121,6 +121,6 @@ def _keeps_number(value: Expr) -> bool:
 
 def _can_evaluate(value: Expr) -> bool:
     """Whether HAVING and ORDER BY know how to work it out on noisy rows."""
-    if value.op in ("key", "read", "output", "literal"):
+    if value.op in ("key", "read", "output", "literal", "grouping"):
         return True
     return (value.op in _EVALUATED or _keeps_number(value)) and all(_can_evaluate(arg) for arg in value.args)

@@ -63,14 +63,14 @@ def _type_key(node: exp.Expr, tree: exp.Select, names: Sequence[str], references
         part = tree.expressions[place - 1].unalias()
         return Field(names[place - 1], type_scalar(part, references, text))
     selected = {part.alias.lower(): part.this for part in tree.expressions if isinstance(part, exp.Alias)}
-    if isinstance(node, exp.Column) and _is_alias(node, selected, references):
+    if isinstance(node, exp.Column) and is_alias(node, selected, references):
         return Field(node.name, type_scalar(selected[node.name.lower()], references, text))
     value = type_scalar(node, references, text)
     alias = next((name for name, part in selected.items() if part == node), node.name or f"key_{value.op}")
     return Field(alias, value)
 
 
-def _is_alias(node: exp.Column, selected: Mapping[str, exp.Expr], references: References) -> bool:
+def is_alias(node: exp.Column, selected: Mapping[str, exp.Expr], references: References) -> bool:
     """Whether a name is that of a column of SELECT: only if no table has such a column."""
     missing = references.get(id(node))
     is_unknown = isinstance(missing, NoColumn) and not missing.is_ambiguous

@@ -7,10 +7,10 @@ person, for an equal share of the price; nothing is reconciled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from hubbub.relations import Expr, ValueFacts
+from hubbub.relations import Expr, ValueFacts, literal
 from hubbub.sql.compiler.plan_keys import plan_keys
 from hubbub.sql.compiler.query_plan import number_of_groups
 from hubbub.sql.compiler.question import Ordering, Question, UnionOfQuestions
@@ -62,7 +62,17 @@ def _one_level(question: Question, kept: tuple[int, ...]) -> Question:
     )
 
 
+def with_grouping(value: Expr, kept: Collection[int]) -> Expr:
+    """GROUPING(...) as the number that it is at a level with these keys; of a plain GROUP BY it is 0."""
+    if value.op == "grouping":
+        digits = [int(key not in kept) for key in value.param]
+        return replace(literal(sum(digit << place for place, digit in enumerate(reversed(digits)))), facts=value.facts)
+    return replace(value, args=tuple(with_grouping(arg, kept) for arg in value.args))
+
+
 def _at_level(value: Expr, places: Mapping[int, int]) -> Expr:
+    if value.op == "grouping":
+        return with_grouping(value, places)
     if value.op == "key":
         if value.param in places:
             return replace(value, param=places[value.param])

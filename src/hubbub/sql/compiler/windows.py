@@ -89,6 +89,8 @@ def _frame_of(node: exp.Window, function: str, text: QueryText) -> Frame | None:
         return None
     first = _place_of(spec.args.get("start"), spec.args.get("start_side"), "PRECEDING")
     last = _place_of(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), "FOLLOWING")
+    if (spec.args.get("kind"), first, last) == ("RANGE", None, 0):
+        return None  # what a window has by itself
     known = spec.args.get("kind") == "ROWS" and function in _FRAMED and _UNKNOWN not in (first, last)
     if not known or (first is not None and last is not None and first > last):
         raise text.refusal(

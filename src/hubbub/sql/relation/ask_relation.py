@@ -17,6 +17,8 @@ from hubbub.sql.preview import Preview, preview_quote
 from hubbub.sql.pricing.noise_choice import Alternative
 from hubbub.sql.pricing.price import PriceTerms
 from hubbub.sql.quote import QueryPlan, QueryQuote
+from hubbub.sql.relation.cell_bounds import inner_bounds
+from hubbub.sql.relation.choice_words import choice_words
 from hubbub.sql.relation.copies import InnerTables
 from hubbub.sql.relation.find_inner import AskedRelation
 from hubbub.sql.relation.relation_preview import RelationExplanation, RelationPreview
@@ -72,7 +74,7 @@ def ask_relation(connection: Connection, quote: RelationQuote, *, fresh: bool = 
     with ReleasedTables() as place:
         run = OuterRun(quote.relation.outer, InnerTables(inner), place)
         run.fill()
-        return release_of(run, quote.relation.text, inner)
+        return release_of(run, quote.relation.text, inner, inner_bounds(quote.relation))
 
 
 def _ask_each(connection: Connection, quotes: Sequence[QueryQuote], *, fresh: bool) -> tuple[Release, ...]:
@@ -125,6 +127,7 @@ def preview_relation(
         tuple(previews.values()),
         together,
         line,
+        choice_words(quote.relation),
         refusal_of(list(jobs.values()), connection.account),
     )
 
@@ -132,7 +135,9 @@ def preview_relation(
 def explain_relation(relation: AskedRelation) -> RelationExplanation:
     """Where bounds and noise enter each inner question, and what stands around them."""
     outer = relation.outer.sql(dialect="duckdb")
-    return RelationExplanation(relation.text, outer, tuple(explain_plan(plans[0]) for plans in relation.inner))
+    return RelationExplanation(
+        relation.text, outer, tuple(explain_plan(plans[0]) for plans in relation.inner), choice_words(relation)
+    )
 
 
 def _identity_of(plan: QueryPlan) -> str:

@@ -27,6 +27,7 @@ INNER = "_hb_inner_"  # how inner questions are called in the outer statement, w
 MOST_INNER = 16
 
 _STRUCTURAL = (NotAllowed, MixesPeople, UnknownName, WrongType)  # refusals of what may yet stand around a question
+_APART = (NotAllowed, MixesPeople, UnknownName)  # refusals of one SELECT that may say a question and what is around it
 Plans = Sequence[QueryPlan]  # of one question, one for each kind of noise
 Planner = Callable[[str], Plans]
 
@@ -184,12 +185,16 @@ class _Search:
             else:
                 assert isinstance(part, exp.Query)
                 put_in_place(part, self.read(part, known))
-        if (own := tree.args.get("with_")) is not None:
-            kept = [each for each in own.expressions if isinstance(self._read.get(id(each)), exp.Expr)]
-            for each in kept:
-                each.set("this", self._read[id(each)])
-            tree.set("with_", exp.With(expressions=kept) if kept else None)
+        tree.set("with_", self._named_left(tree))
         return tree
+
+    def _named_left(self, tree: exp.Query) -> exp.With | None:
+        """The queries in its WITH that the outer statement reads, as what they became."""
+        own = tree.args.get("with_")
+        kept = [each for each in own.expressions if isinstance(self._read.get(id(each)), exp.Expr)] if own else []
+        for each in kept:
+            each.set("this", self._read[id(each)])
+        return exp.With(expressions=kept) if kept else None
 
     def _check_table(self, part: exp.Table, known: _Known) -> None:
         """A table in FROM: the name of a query; anything else is refused."""
@@ -243,11 +248,27 @@ class _Search:
             return self._ask(tree, known)
         except QueryError as error:
             refusal = error
-        halves = split_select(tree) if isinstance(refusal, NotAllowed) else None
-        if halves is not None:
-            return halves.around(self._ask(halves.question, known))
+        try:
+            apart = self._taken_apart(tree.copy(), known) if isinstance(refusal, _APART) else None
+        except QueryError as error:
+            raise (error if isinstance(refusal, NotAllowed) else refusal) from None
+        if apart is not None:
+            return apart
         self._refuse_mixture(tree, known)
         raise refusal
+
+    def _taken_apart(self, tree: exp.Select, known: _Known) -> exp.Query | None:
+        """A question and a SELECT around it, where one SELECT says both; its subqueries are questions of their own."""
+        halves = split_select(tree)
+        if halves is None:
+            return None
+        known = self._with_own(tree, known)
+        asked = self._ask(halves.question, known)
+        for half in filter(None, (halves.rest, halves.having)):
+            for part in list(_outermost_queries(half)):
+                put_in_place(part, self.read(part, known))
+        halves.rest.set("with_", self._named_left(tree))
+        return halves.around(asked)
 
     def _refuse_mixture(self, tree: exp.Select, known: _Known) -> None:
         """Refuse a FROM in which rows of people stand beside released numbers, which could be read by themselves."""
@@ -276,6 +297,12 @@ class _Search:
 
 def _is_plain_name(part: exp.Table) -> bool:
     return isinstance(part.this, exp.Identifier) and not part.args.get("db") and not part.args.get("sample")
+
+
+def _outermost_queries(tree: exp.Expr) -> Iterator[exp.Query]:
+    """The queries in the clauses of a SELECT, or in an expression, not looking into them."""
+    for child in tree.iter_expressions():
+        yield from (part for part in _outermost(child) if isinstance(part, exp.Query))
 
 
 def _own_parts(tree: exp.Query) -> Iterator[exp.Expr]:

@@ -7,12 +7,13 @@ is charged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from sqlglot import exp
 
 from hubbub.relations import limits
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.syntax.parse import parse
+from hubbub.sql.compiler.syntax.parse import parse, without_log
 from hubbub.sql.relation.rewrite_forms import AFTER, ALONE, FIRST
 from hubbub.terms import MixesPeople, NotAllowed, QueryError, UnknownName
 
@@ -31,13 +32,15 @@ def offer_rewrite(text: str, dataset: Dataset, is_answered: Callable[[str], bool
         return refusal
     try:
         tree, _ = parse(text)
+        if isinstance(tree, exp.Pivot):
+            tree = exp.select("*").from_(tree)
         if not isinstance(tree, exp.Query) or sum(1 for _ in tree.walk()) > limits.NODES:
             return refusal
         if not _all_declared(tree, dataset):
             return refusal  # a slip of the pen: what it should be, only the analyst knows
-        for number, (lead, candidate) in enumerate(_candidates(tree, dataset)):
-            if number >= _MOST:
-                break
+        with without_log():
+            candidates = list(islice(_candidates(tree, dataset), _MOST))
+        for lead, candidate in candidates:
             if is_answered(candidate):
                 return type(refusal)(refusal.what, why=refusal.why, fix=lead.format(candidate))
     except (QueryError, RecursionError):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-_PICKING = (exp.Limit, exp.Offset, exp.Fetch)
+_PICKING = (exp.Limit, exp.Offset)
 _EXTREMES = (
     *("Max", "Min", "ArgMax", "ArgMin", "Median", "Mode", "Quantile", "PercentileCont", "PercentileDisc", "Greatest"),
     *("Least", "First", "Last", "FirstValue", "LastValue", "NthValue", "ApproxQuantile", "Case", "If", "Distinct"),
@@ -23,9 +23,8 @@ def public_names(outer: exp.Query, *, public: Iterable[str], noisy: Iterable[str
     """The public names of a statement over tables with those public and noisy columns."""
     values = {each.name.lower() for alias in outer.find_all(exp.Values) for each in _alias_columns(alias)}
     known = ({name.lower() for name in public} | values) - {name.lower() for name in noisy}
-    known -= {each.name.lower() for part in outer.find_all(exp.Subquery, exp.CTE) for each in _alias_columns(part)}
-    defined = [(each.alias.lower(), each.this) for each in outer.find_all(exp.Alias)]
-    defined += [pair for union in outer.find_all(exp.SetOperation) for pair in _positions(union)]
+    known -= renamed_columns(outer)
+    defined = named_values(outer)
     noisy_names = {name.lower() for name in noisy}
     names = known | ({name for name, _ in defined} - noisy_names)
     while True:
@@ -33,6 +32,17 @@ def public_names(outer: exp.Query, *, public: Iterable[str], noisy: Iterable[str
         if not wrong:
             return frozenset(names)
         names -= wrong
+
+
+def named_values(outer: exp.Query) -> list[tuple[str, exp.Expr]]:
+    """The names that the statement gives, each with what it calls so."""
+    defined = [(each.alias.lower(), each.this) for each in outer.find_all(exp.Alias)]
+    return [*defined, *(pair for union in outer.find_all(exp.SetOperation) for pair in _positions(union))]
+
+
+def renamed_columns(outer: exp.Query) -> set[str]:
+    """The names that columns get beside the name of their query: ``AS q(a, b)``."""
+    return {each.name.lower() for part in outer.find_all(exp.Subquery, exp.CTE) for each in _alias_columns(part)}
 
 
 def is_public(value: exp.Expr, names: Iterable[str]) -> bool:
@@ -44,10 +54,13 @@ def is_public(value: exp.Expr, names: Iterable[str]) -> bool:
 
 
 def noise_decides(outer: exp.Query, names: frozenset[str]) -> bool:
+    """Whether noisy values are compared anywhere in the statement, or rows are cut."""
+    return outer.find(*_PICKING) is not None or noise_compares(outer, names)
+
+
+def noise_compares(outer: exp.Query, names: frozenset[str]) -> bool:
     """Whether comparisons, orders or extremes of noisy values stand anywhere in the statement."""
     for node in outer.walk():
-        if isinstance(node, _PICKING):
-            return True
         if isinstance(node, exp.Distinct) and not node.expressions and isinstance(node.parent, exp.Select):
             return True
         compares = isinstance(node, exp.Predicate) or type(node).__name__ in _EXTREMES
@@ -61,8 +74,8 @@ def is_cut_by_noise(outer: exp.Query, names: frozenset[str]) -> bool:
     clauses = [outer.args.get(each) for each in ("where", "having", "qualify")]
     order = outer.args.get("order")
     if order is not None and (outer.args.get("limit") or outer.args.get("offset")):
-        if any(isinstance(each.this, exp.Literal) for each in order.expressions):
-            return True  # by its place: whatever it is, the safe side is that it is noisy
+        if any(isinstance(each.this, exp.Literal | exp.Var) for each in order.expressions):
+            return True  # by its place, or all: whatever it is, the safe side is that it is noisy
         clauses.append(order)
     return any(
         column.name.lower() not in names for clause in clauses if clause for column in clause.find_all(exp.Column)

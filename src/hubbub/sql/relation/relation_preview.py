@@ -27,6 +27,7 @@ class RelationPreview(Document):
     inner: tuple[Preview, ...]
     together: Amount
     line: AccountBalance
+    around: tuple[str, ...] = ()  # what is to be said of the statement around them
     refused: str = ""  # why the ledger would refuse all of it: a budget, a share or a window that is too small
 
     @property
@@ -65,7 +66,7 @@ class RelationPreview(Document):
         return tuple(parts)
 
     def _words(self) -> tuple[str, ...]:
-        words = [AROUND]
+        words = [AROUND, *self.around]
         if len(self.inner) > 1:
             words += [SHARED.format(count=len(self.inner)), *self._cost_words()]
         if self.refused:
@@ -89,6 +90,7 @@ class RelationPreview(Document):
             "question": self.question,
             "affordable": self.affordable,
             "already_answered": self.repeated,
+            "around": list(self.around),
             "inner": [each.to_json() for each in self.inner],
         }
 
@@ -100,6 +102,7 @@ class RelationExplanation(Document):
     question: str
     outer: str
     inner: tuple[PlanExplanation, ...]
+    around: tuple[str, ...] = ()  # what is to be said of the statement around them
 
     @property
     def title(self) -> str:
@@ -108,7 +111,7 @@ class RelationExplanation(Document):
 
     def sections(self) -> tuple[Section, ...]:
         """What stands around, and then each question."""
-        parts = [Section("Around the private questions", (AROUND, f"after noise: {self.outer}"))]
+        parts = [Section("Around the private questions", (AROUND, *self.around, f"after noise: {self.outer}"))]
         for number, each in enumerate(self.inner, start=1):
             parts += [
                 Section(f"Question {number}: {section.heading}", section.paragraphs, section.table)
@@ -122,5 +125,6 @@ class RelationExplanation(Document):
             "kind": "relation explanation",
             "question": self.question,
             "outer": self.outer,
+            "around": list(self.around),
             "inner": [each.to_json() for each in self.inner],
         }

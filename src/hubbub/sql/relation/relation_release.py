@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from types import MappingProxyType
 
 import numpy as np
 
 from hubbub.engines import EngineFailed
 from hubbub.releases import DerivedRelease, KeyColumn, Release, ReleasedColumn, formulas, guarantee_together
 from hubbub.sql.measurement import LEVELS
+from hubbub.sql.relation.cell_bounds import Bounds, OuterBounds
 from hubbub.sql.relation.cell_kinds import EXACT, FIELLER, REDRAWN, SIMULTANEOUS
 from hubbub.sql.relation.copies import Floats
 from hubbub.sql.relation.intervals import UNKNOWN, CellIntervals, unknown_intervals, work_out_intervals
@@ -35,13 +37,17 @@ _CHOSEN = (
     "Noisy values chose these rows out of {rows:,}, and noise could have shown {local:,}: intervals of a column "
     "hold for all of these at once."
 )
+_NEGATIVE = "{name}: what is below 0 means few or none, since noise goes both ways."
 _PICKED = "{name}: noisy values picked these, and noise may have picked others."
 _OUTER = "What stands around the private questions was worked out from their answers alone, and cost nothing."
 _KINDS = {"BOOLEAN": "boolean", "DATE": "date", "VARCHAR": "text", "DOUBLE": "number"}
 
 
-def release_of(run: OuterRun, text: str, inner: Sequence[Release]) -> DerivedRelease:
-    """The release of an outer statement that ran on the inner answers."""
+def release_of(
+    run: OuterRun, text: str, inner: Sequence[Release], bounds: Mapping[str, Bounds] = MappingProxyType({})
+) -> DerivedRelease:
+    """The release of an outer statement that ran on the inner answers; ``bounds`` are those of their columns."""
+    outer = OuterBounds(run.outer, bounds)
     try:
         cells = work_out_intervals(run)
     except EngineFailed:
@@ -49,7 +55,7 @@ def release_of(run: OuterRun, text: str, inner: Sequence[Release]) -> DerivedRel
     keys: list[KeyColumn] = []
     columns: list[ReleasedColumn] = []
     for place, (name, kind) in enumerate(run.columns):
-        column = _column_of(run, cells, place)
+        column = _column_of(run, cells, place, outer.of_name(name))
         if isinstance(column, KeyColumn):
             keys.append(column)
             picked = bool(run.tables.size) and name.lower() not in run.public and not is_number(kind)
@@ -58,6 +64,8 @@ def release_of(run: OuterRun, text: str, inner: Sequence[Release]) -> DerivedRel
         else:
             how = _worst(run, cells, place)
             notes = (_NOTES[how].format(name=name),) if how in _NOTES else ()
+            if outer.of_name(name).low >= 0 and any(value is not None and value < 0 for value in column.values):
+                notes = (*notes, _NEGATIVE.format(name=name))
             columns.append(ReleasedColumn(name, column, "", _MECHANISMS[how], notes))
     chosen = (_CHOSEN.format(rows=cells.candidates, local=cells.local),) if cells.candidates > 1 else ()
     shared = tuple(dict.fromkeys(note for each in inner for note in each.notes))
@@ -78,7 +86,7 @@ def release_of(run: OuterRun, text: str, inner: Sequence[Release]) -> DerivedRel
     )
 
 
-def _column_of(run: OuterRun, cells: CellIntervals, place: int) -> KeyColumn | formulas.GivenIntervals:
+def _column_of(run: OuterRun, cells: CellIntervals, place: int, bounds: Bounds) -> KeyColumn | formulas.GivenIntervals:
     name, kind = run.columns[place]
     values = [_plain_value(row[place]) for row in run.rows]
     if not is_number(kind) or (name.lower() in run.public and kind in ("DATE", "TIMESTAMP")):
@@ -87,8 +95,11 @@ def _column_of(run: OuterRun, cells: CellIntervals, place: int) -> KeyColumn | f
     if name.lower() in run.public or not run.tables.size:
         return KeyColumn(name, tuple(numbers), _kind_name(kind))
     at, known, back = run.number_columns().index(place), run.shown_cells(), _back_to(kind)
+    low, high = (bounds.low, bounds.high) if bounds.are_both_known else (-math.inf, math.inf)
+    numbers = [type(v)(min(max(v, low), high)) if isinstance(v, int | float) else v for v in numbers]
     lows, highs = (
-        _shown_ends(side[:, :, at], known, numbers, back, end) for side, end in ((cells.lows, -1), (cells.highs, 1))
+        _shown_ends(np.clip(side[:, :, at], low, high), known, numbers, back, end)
+        for side, end in ((cells.lows, -1), (cells.highs, 1))
     )
     return formulas.GivenIntervals(tuple(numbers), LEVELS, lows, highs)  # type: ignore[arg-type]
 

@@ -11,8 +11,11 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from hubbub.schema import Dataset
+from hubbub.sql.compiler.syntax.plain_forms import write_distinct_on
+from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
 from hubbub.sql.relation.find_inner import put_in_place
+from hubbub.sql.relation.rewrite_constructs import OTHER_WORDS, nested_aggregates, pivot_as_filters
 from hubbub.sql.relation.rewrite_parts import (
     aggregated_condition,
     aggregated_rows,
@@ -184,29 +187,7 @@ def without_limits(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 
 def distinct_on_as_qualify(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
     """DISTINCT ON (columns) inside a person -> the first row by QUALIFY, which is the same."""
-    changed = False
-    for select in list(tree.find_all(exp.Select)):
-        distinct = select.args.get("distinct")
-        if not isinstance(distinct, exp.Distinct) or not isinstance(distinct.args.get("on"), exp.Tuple | exp.Paren):
-            continue
-        on = distinct.args["on"]
-        keys = on.expressions if isinstance(on, exp.Tuple) else [on.this]
-        order = [each for each in _orders(select) if each.this not in keys] or [exp.Ordered(this=keys[0].copy())]
-        first = exp.Window(
-            this=exp.RowNumber(),
-            partition_by=[key.copy() for key in keys],
-            order=exp.Order(expressions=[each.copy() for each in order]),
-        )
-        select.set("distinct", None)
-        select.set("order", None)
-        select.set("qualify", exp.Qualify(this=first.eq(exp.Literal.number(1))))
-        changed = True
-    return tree if changed else None
-
-
-def _orders(select: exp.Select) -> list[exp.Expr]:
-    order = select.args.get("order")
-    return [] if order is None else list(order.expressions)
+    return tree if write_distinct_on(tree, QueryText("")) else None
 
 
 def patterns_as_parts(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
@@ -274,6 +255,8 @@ def clipped_values(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 
 
 ALONE: tuple[Form, ...] = (
+    nested_aggregates,
+    pivot_as_filters,
     windows_inside_people,
     groups_over_people,
     rows_as_aggregates,
@@ -281,6 +264,7 @@ ALONE: tuple[Form, ...] = (
     tables_as_aggregates,
     without_limits,
     distinct_on_as_qualify,
+    *OTHER_WORDS,
     patterns_as_parts,
     numbers_by_keys,
 )

@@ -21,7 +21,7 @@ _STRUCTURE = frozenset(
         *("CTE", "With", "Union", "Alias", "TableAlias", "Table", "Column", "Identifier", "Star", "Paren", "Tuple"),
         *("Literal", "Boolean", "Null", "Is", "In", "Between", "Case", "If", "Cast", "TryCast", "DataType"),
         *("DataTypeParam", "Interval", "Var", "Filter", "Window", "WindowSpec", "Exists", "Distinct"),
-        *("Rollup", "GroupingSets", "Cube", "WithinGroup", "Qualify"),
+        *("Rollup", "GroupingSets", "Cube", "Grouping", "GroupingId", "WithinGroup", "Qualify"),
     )
 )
 _AGGREGATES = frozenset(
@@ -40,6 +40,7 @@ _AGGREGATES = frozenset(
             "Median",
         ),
         "ApproxDistinct",
+        "CountIf",
     )
 )
 _PAIRS = frozenset(node.__name__ for node, function in AGGREGATES.items() if function in PAIRED)
@@ -75,6 +76,8 @@ _REASONS = {
     "ArgMin": ("ARG_MIN", "It would hand out the value of a single row."),
     "LastValue": ("LAST_VALUE", "Its window ends at the rows that stand beside this one, whatever their order."),
     "Placeholder": ("a parameter", "The text is planned as it stands."),
+    "Pivot": ("PIVOT", "Which columns an answer has would depend on rows."),
+    "NthValue": ("NTH_VALUE", "Its window ends at the rows that stand beside this one, whatever their order."),
     "Parameter": ("a parameter", "The text is planned as it stands."),
     "Array": ("a list", "Lists are the levels of a quantile that is a column by itself, as plain numbers."),
 }
@@ -83,6 +86,9 @@ _NEAREST = {
     "Array": "SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS q, or one call for each level.",
     "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
     "Intersect": "Count each part, or use EXISTS on the same person's rows.",
+    "Pivot": "Write a column for each value: COUNT(*) FILTER (WHERE channel = 'web') AS web.",
+    "NthValue": "Number the rows in a subquery, and keep one: QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY "
+    "day) = 2.",
     "LastValue": "Use FIRST_VALUE in the opposite order.",
     "RegexpReplace": "Use REPLACE, REGEXP_EXTRACT or a CASE with REGEXP_MATCHES.",
     "RegexpILike": "Write REGEXP_MATCHES(LOWER(s), pattern).",
@@ -95,9 +101,19 @@ _INSTEAD = {  # what other engines call it
     "date_format": "Write STRFTIME(day, '%Y-%m').",
     "datepart": "Write EXTRACT(MONTH FROM day).",
     "getdate": "Write CURRENT_DATE.",
+    "format_date": "Write STRFTIME(day, '%Y-%m').",
+    "to_char": "Write STRFTIME(day, '%Y-%m').",
+    "to_date": "Write CAST(day AS DATE).",
+    "str_to_date": "Write CAST(day AS DATE).",
+    "iif": "Write IF(condition, x, y), or CASE.",
+    "percentile": "Write QUANTILE_CONT(x, 0.9).",
+    "approx_percentile": "Write QUANTILE_CONT(x, 0.9).",
+    "bool_or": "Write COUNT(*) FILTER (WHERE condition) > 0 in HAVING, or COUNT it.",
+    "bool_and": "Write COUNT(*) FILTER (WHERE NOT condition) = 0 in HAVING, or COUNT it.",
     "geomean": "Write EXP(AVG(LN(CLIP(x, 1, 100)))).",
 }
 
+_CALLED_PARTS = {"pivots": "PIVOT", "sample": "TABLESAMPLE"}
 _WIDEST = {"Select": (limits.COLUMNS, "SELECT has"), "Group": (limits.KEYS, "GROUP BY has")}
 
 
@@ -139,10 +155,11 @@ def _check_node(node: exp.Expr, text: QueryText) -> None:
         raise _refuse_node(node, text)
     extra = {key for key, value in node.args.items() if value not in (None, False, [], "")} - _known_parts(node)
     if extra:
+        first = sorted(extra)[0]
         raise text.refusal(
             NotAllowed,
             node,
-            f"{sorted(extra)[0].replace('_', ' ').upper().strip()} is not understood here.",
+            f"{_CALLED_PARTS.get(first, first.replace('_', ' ').upper().strip())} is not understood here.",
             why="A part of a question that is not understood would be silently left out.",
             fix="Leave it out.",
         )
@@ -205,10 +222,12 @@ _PARTS: dict[str, set[str]] = {
     "Window": {"this", "partition_by", "order", "over", "spec"},
     "WindowSpec": {"kind", "start", "start_side", "end", "end_side"},
     "Exists": {"this"},
-    "Distinct": {"expressions"},
+    "Distinct": {"expressions", "on"},
     "Rollup": {"expressions"},
     "Cube": {"expressions"},
     "GroupingSets": {"expressions"},
+    "Grouping": {"expressions"},
+    "GroupingId": {"expressions"},
     "Anonymous": {"this", "expressions"},
     "Count": {"this", "big_int"},
     **{name: {"this", "offset"} for name in _WINDOWS},

@@ -1,4 +1,4 @@
-"""Text -> tree: one statement, read by sqlglot and never run."""
+"""Text -> tree: one statement, read by sqlglot and never run. FETCH is read as LIMIT."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parse(text: str) -> tuple[exp.Expr, QueryText]:
     _check_text(text)
     where = QueryText(text)
     try:
-        with _without_log():
+        with without_log():
             _check_tokens(sqlglot.tokenize(text, read="duckdb"))
             trees = sqlglot.parse(text, read="duckdb")
     except (SqlglotError, RecursionError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
@@ -36,11 +36,28 @@ def parse(text: str) -> tuple[exp.Expr, QueryText]:
             why="Each question is planned, charged and answered by itself.",
             fix="Send one SELECT.",
         )
-    return statements[0], where
+    return _fetch_as_limit(statements[0], where), where
+
+
+def _fetch_as_limit(tree: exp.Expr, text: QueryText) -> exp.Expr:
+    """FETCH FIRST 3 ROWS ONLY is LIMIT 3."""
+    for fetch in list(tree.find_all(exp.Fetch)):
+        options = fetch.args.get("limit_options")
+        if fetch.parent is None or (options and any(options.args.get(each) for each in ("percent", "with_ties"))):
+            raise text.refusal(
+                NotAllowed,
+                fetch,
+                "FETCH takes a number of rows here, and no share of them or ties.",
+                "Noisy numbers are practically never equal.",
+                "Write FETCH FIRST 3 ROWS ONLY, or LIMIT 3.",
+            )
+        count = fetch.args.get("count") or exp.Literal.number(1)
+        fetch.parent.set("limit", exp.Limit(expression=count.unnest()))
+    return tree
 
 
 @contextmanager
-def _without_log() -> Iterator[None]:
+def without_log() -> Iterator[None]:
     """The parser logs the text of what it does not know; nobody's log should have it."""
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True

@@ -2,8 +2,10 @@
 
     GROUP BY ALL, ORDER BY ALL              the places of the columns
     ... QUALIFY w = 1                       SELECT ... FROM (SELECT ..., w AS qualified_1 ...) WHERE qualified_1 = 1
+    DISTINCT ON (a) ... ORDER BY b          ... QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) = 1
     CURRENT_DATE, NOW()                     the day on which the question is asked (UTC), and its first moment
     APPROX_COUNT_DISTINCT(x)                COUNT(DISTINCT x)
+    COUNT_IF(c)                             COUNT(CASE WHEN c THEN 1 END), which is COUNT(*) FILTER (WHERE c)
     a > (SELECT AVG(b) FROM t WHERE t.person = s.person)
                                             a join with one row per person, which later passes check like any other
 
@@ -28,9 +30,13 @@ def write_out(tree: exp.Expr, text: QueryText, *, today: date) -> tuple[exp.Expr
     asks_today = _fix_today(tree, today)
     for node in list(tree.find_all(exp.ApproxDistinct)):
         _replace(node, exp.Count(this=exp.Distinct(expressions=[node.this]), big_int=True))
+    for counted in list(tree.find_all(exp.CountIf)):
+        case = exp.Case(ifs=[exp.If(this=counted.this, true=exp.Literal.number(1))])
+        _replace(counted, exp.Count(this=case, big_int=True))
     for select in list(tree.find_all(exp.Select)):
         _write_groups(select, text)
         _write_order(select)
+    write_distinct_on(tree, text)
     join_per_person_values(tree)
     for select in list(tree.find_all(exp.Select)):
         if select.args.get("qualify") is not None:
@@ -74,13 +80,26 @@ def _write_groups(select: exp.Select, text: QueryText) -> None:
         return
     if group.expressions:
         raise text.refusal(NotAllowed, group, "ALL stands alone in GROUP BY.", fix="Write GROUP BY ALL.")
-    places = [place + 1 for place, part in enumerate(select.expressions) if _is_key(part.unalias())]
-    select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]) if places else None)
+    write_group_by_all(select)
 
 
-def _is_key(node: exp.Expr) -> bool:
-    """Whether a column of SELECT is a key: it aggregates nothing, and is no constant."""
-    return not any(is_aggregate(part) for part in node.walk()) and any(node.find_all(exp.Column, exp.Star))
+def write_group_by_all(select: exp.Select) -> None:
+    """GROUP BY ALL as the places of the keys: what aggregates nothing, is no constant and reads no such column."""
+    places, others = list[exp.Expr](), set[str]()
+    for place, part in enumerate(select.expressions, start=1):
+        if _is_key(part.unalias(), others):
+            places.append(exp.Literal.number(place))
+        else:
+            others.add(part.alias.lower())
+    select.set("group", exp.Group(expressions=places) if places else None)
+
+
+def _is_key(node: exp.Expr, others: set[str]) -> bool:
+    """Whether a column of SELECT is a key; ``others`` are the names of those before it that are none."""
+    if any(is_aggregate(part) or isinstance(part, exp.Window | exp.Query) for part in node.walk()):
+        return False
+    columns = [part for part in node.find_all(exp.Column, exp.Star) if part.name.lower() not in others]
+    return bool(columns)
 
 
 def _write_order(select: exp.Select) -> None:
@@ -95,6 +114,34 @@ def _write_order(select: exp.Select) -> None:
         flags = {name: parts[0].args.get(name) for name in ("desc", "nulls_first")}
         places = range(1, len(select.expressions) + 1)
         order.set("expressions", [exp.Ordered(this=exp.Literal.number(place), **flags) for place in places])
+
+
+# ---------------------------------------------------------------- DISTINCT ON
+
+
+def write_distinct_on(tree: exp.Expr, text: QueryText) -> bool:
+    """DISTINCT ON as the first row by a window, which it is; whether there is any."""
+    selects = [each for each in tree.find_all(exp.Select) if (each.args.get("distinct") or exp.Null()).args.get("on")]
+    for select in selects:
+        on = select.args["distinct"].args["on"]
+        keys = on.expressions if isinstance(on, exp.Tuple) else [on.unnest()]
+        parts = select.args["order"].expressions if select.args.get("order") else []
+        order = [part.copy() for part in parts if part.this not in keys]
+        if not order or select.args.get("qualify") or any(select.args.get(part) for part in ("limit", "offset")):
+            raise text.refusal(
+                NotAllowed,
+                on,
+                "DISTINCT ON takes the first row of each person by ORDER BY, in a subquery without LIMIT and QUALIFY.",
+                "Without an order any row could be the first, and nobody could tell which.",
+                "SELECT ... FROM (SELECT DISTINCT ON (person) ... FROM t ORDER BY person, day).",
+            )
+        first = exp.Window(
+            this=exp.RowNumber(), partition_by=[key.copy() for key in keys], order=exp.Order(expressions=order)
+        )
+        select.set("distinct", None)
+        select.set("order", None)
+        select.set("qualify", exp.Qualify(this=first.eq(exp.Literal.number(1))))
+    return bool(selects)
 
 
 # ---------------------------------------------------------------- QUALIFY

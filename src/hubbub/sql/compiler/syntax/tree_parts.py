@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from hubbub.sql.compiler.syntax.functions import AGGREGATES, find_function
 
-_AGGREGATE_NODES = (*AGGREGATES, exp.Filter, exp.WithinGroup)
+_AGGREGATE_NODES = (*AGGREGATES, exp.ApproxDistinct, exp.CountIf, exp.Filter, exp.WithinGroup)
 _QUERIES = (exp.Subquery, exp.Select, exp.Union)
 _READ_FIRST: dict[type[exp.Expr], str] = {
     exp.Filter: "expression",
