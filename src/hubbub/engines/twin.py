@@ -54,10 +54,9 @@ def _create_table(connection: Any, name: str, columns: Columns) -> None:
     typed = [(_quoted_name(column), _known_type(connection, native), kind) for column, native, kind in columns]
     listed = ", ".join(f"{column} {native}" for column, native, _ in typed)
     connection.execute(f"CREATE TABLE {_quoted_name(name)} ({listed})")
-    for place in range(_ROWS):
-        row = ", ".join(_twin_value(native, kind, place) for _, native, kind in typed)
-        connection.execute(f"INSERT INTO {_quoted_name(name)} VALUES ({row})")
-    connection.execute(f"INSERT INTO {_quoted_name(name)} VALUES ({', '.join(['NULL'] * len(typed))})")
+    rows = [[_twin_value(native, kind, place) for _, native, kind in typed] for place in range(_ROWS)]
+    values = ", ".join(f"({', '.join(row)})" for row in [*rows, ["NULL"] * len(typed)])
+    connection.execute(f"INSERT INTO {_quoted_name(name)} VALUES {values}")
 
 
 def _known_type(connection: Any, native: str) -> str:

@@ -118,7 +118,10 @@ def check_prepared(source: object, unit: str, form: str = "") -> bool:
     written to since: a rank then stands for several rows of one person. Columns of the same names without the metadata
     do not make a table a prepared one.
     """
-    files = _notes(source)
+    return _check_notes(_notes(source), unit, form)
+
+
+def _check_notes(files: list[Notes | None], unit: str, form: str) -> bool:
     if not files:
         return False
     if len(files) > 1:
@@ -156,7 +159,7 @@ def is_prepared(source: object, table: Table, dataset: Dataset, columns: Sequenc
     A copy whose ranks count other people's rows than the dataset protects is refused.
     """
     ranked = {RANK, NUMBER} <= {name for name, _ in columns}
-    if not ranked or not dataset.unit or table.link is None or not _notes(source):
+    if not ranked or not dataset.unit or table.link is None or not (files := _notes(source)):
         return False
     link = table.link
     declared, stored = table.column(link.column), {name.lower(): kind for name, kind in columns}
@@ -167,7 +170,7 @@ def is_prepared(source: object, table: Table, dataset: Dataset, columns: Sequenc
             "another table, or by a column that is declared with another type.",
             fix=f"Use the table that the copy was made of, or prepare it with types={{{link.column!r}: ...}}.",
         )
-    return check_prepared(source, link.column, person_form(dataset))
+    return _check_notes(files, link.column, person_form(dataset))
 
 
 # ---------------------------------------------------------------- the copy

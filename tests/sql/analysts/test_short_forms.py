@@ -80,8 +80,8 @@ ALIKE = [
         "QUALIFY ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day DESC) = 1)",
     ),
     (
-        "SELECT COUNT(*) AS n FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day RANGE BETWEEN UNBOUNDED "
-        "PRECEDING AND CURRENT ROW) AS c FROM visits) WHERE c > 5",
+        "SELECT COUNT(*) AS n FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day RANGE BETWEEN "
+        "UNBOUNDED PRECEDING AND CURRENT ROW) AS c FROM visits) WHERE c > 5",
         "SELECT COUNT(*) AS n FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY day) AS c FROM visits) "
         "WHERE c > 5",
     ),
