@@ -214,6 +214,26 @@ def test_what_it_cost_is_told_in_the_currency_of_the_budget(db: Connection) -> N
     assert db.sql(COUNT, epsilon=0.5, noise="laplace").price().startswith("epsilon = 0.5 · receipt")
 
 
+def test_what_is_left_and_what_does_not_fit_are_told_in_epsilon_where_rho_alone_is_counted(db: Connection) -> None:
+    while (left := db.budget.left).epsilon:
+        db.sql(COUNT, epsilon=0.4, noise="gaussian", fresh=True)
+    assert left.loss, "the account of rho is open"
+    told = r"epsilon (?:= )?1\.\d+ \(rho (?:= )?0\.1\d+\)"
+    assert re.search(told, db.budget.text(width=200))
+    assert re.search(f"{told} is left", db.preview(COUNT, epsilon=0.1).text(width=200))
+    with pytest.raises(
+        BudgetExceeded, match=rf"costs epsilon = 2 \(rho = 1\.5\d+\), and .* has {told} left"
+    ) as refused:
+        db.sql(COUNT, epsilon=2, noise="laplace", fresh=True)
+    assert "rho alone decides what still fits" in str(refused.value)
+
+
+@pytest.mark.parametrize("price", [{"share": 0.1}, {"within": 10}, {"rho": 0.01}])
+def test_a_preview_says_in_epsilon_what_an_answer_promises_by_itself(db: Connection, price: dict[str, float]) -> None:
+    words = db.preview(COUNT, noise="gaussian", **price).guarantee
+    assert re.search(r": epsilon = \d\.\d+, delta = \S+ \(rho = 0\.\d+\)\.$", words)
+
+
 def test_a_budget_in_rho_speaks_of_rho(tmp_path: Path) -> None:
     with opened(tmp_path, hb.Budget(rho=0.5)) as db:
         assert db.sql(COUNT, rho=0.01).price().startswith("rho = 0.00999")

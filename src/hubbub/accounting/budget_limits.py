@@ -202,29 +202,41 @@ class Limit:
         left = self.left(total)
         return left.loss == 0 and left.epsilon == 0
 
+    def counts_in_rho(self, total: Amount) -> bool:
+        """Whether a budget in epsilon goes on in its account of rho alone: epsilons have added up to more than it."""
+        return self.currency is Currency.EITHER and self.fits_loss(total) and not self.fits_basic(total)
+
+    def epsilon_left(self, total: Amount) -> float:
+        """What is left of a budget counted both ways, in epsilon: the basic account's if that is open.
+
+        Else rho alone is counted, and what is left is the budget's epsilon less that of everything told so far.
+        """
+        if not self.counts_in_rho(total):
+            return self.left(total).epsilon / LOSS_UNIT
+        return max(0.0, self._most.epsilon / LOSS_UNIT - rho_epsilon(total.loss / LOSS_UNIT, self._converts))
+
     def left_words(self, total: Amount) -> str:
-        """What still fits, as people read it: in epsilon where the budget is in epsilon and that account is open."""
+        """What still fits, as people read it: in epsilon where the budget is in epsilon, with rho in brackets."""
         left = self.left(total)
         if self.currency is not Currency.EITHER:
             return left.measure(self.currency).describe()
-        ways = []
-        if not self.fits_own(total):
+        if not self.fits(total):
             return "nothing"
-        if self.fits_basic(total):
-            ways.append(f"epsilon = {left.epsilon / LOSS_UNIT:g}")
-        if self.fits_loss(total):
-            ways.append(f"rho = {left.loss / LOSS_UNIT:g}")
-        return " (or ".join(ways) + ")" * (len(ways) - 1) or "nothing"
+        epsilon, rho = f"epsilon = {self.epsilon_left(total):g}", f"rho = {left.loss / LOSS_UNIT:g}"
+        if self.counts_in_rho(total):
+            return f"{epsilon} ({rho})"
+        return f"{epsilon} (or {rho})" if self.fits_loss(total) else epsilon
 
     def refusal_words(self, total: Amount, cost: Amount) -> tuple[str, str]:
         """A cost that does not fit, and what is left, as people read them: own deltas if it is these that refuse.
 
-        Both are told in one currency: in rho, where that account alone is open.
+        Both are told in one currency; where rho alone is counted, with it in brackets.
         """
         if self.fits_own(total + cost):
-            in_rho = self.currency is Currency.EITHER and self.fits_loss(total) and not self.fits_basic(total)
-            currency = Currency.CONCENTRATED if in_rho and cost.loss < UNKNOWN else self.currency
-            return cost.measure(currency).describe(), self.left_words(total)
+            price = cost.measure(self.currency).describe()
+            if self.counts_in_rho(total) and max(cost.loss, cost.epsilon) < UNKNOWN:
+                price += f" (rho = {cost.loss / LOSS_UNIT:g})"
+            return price, self.left_words(total)
         own, left = (f"own delta = {amount.delta / DELTA_UNIT:g}" for amount in (cost, self.left(total)))
         return own, left
 

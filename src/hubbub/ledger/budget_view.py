@@ -53,12 +53,16 @@ class AccountBalance:
         return self.name, self.pool, budget, self._spent_words(), reserved, self._left_words()
 
     def _left_words(self) -> str:
-        """What still fits: of a budget that is counted both ways, in each account that is open."""
+        """What still fits: of a budget that is counted both ways, in epsilon with rho in brackets."""
         if self.limit is None or self.currency is not Currency.EITHER:
             return amount_words(self.left, self.currency)
-        ways = [f"epsilon {self.left.epsilon / LOSS_UNIT:.4g}"] if self.limit.fits_basic(self.spent) else []
-        ways += [f"rho {self.left.loss / LOSS_UNIT:.4g}"] if self.limit.fits_loss(self.spent) else []
-        return " (or ".join(ways) + ")" * (len(ways) - 1) or "nothing"
+        if not self.limit.fits(self.spent):
+            return "nothing"
+        rho = f"rho {self.left.loss / LOSS_UNIT:.4g}"
+        words = f"epsilon {self.limit.epsilon_left(self.spent):.4g}"
+        if self.limit.counts_in_rho(self.spent):
+            return f"{words} ({rho})"
+        return words + (f" (or {rho})" if self.limit.fits_loss(self.spent) else "")
 
     def _spent_words(self) -> str:
         """What everything together is, and in brackets what the two accounts of it say."""

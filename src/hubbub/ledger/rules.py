@@ -149,6 +149,10 @@ def budget_exceeded(
     used_up = pool != "window" and (account.limit is None or account.limit.is_used_up(spent))
     way = "What was answered is repeated for free; for more, ask" if used_up else "Ask with more noise, or"
     why = "The budget was fixed in advance and holds for all projects and analysts together; nothing was charged."
+    if account.limit is not None and account.limit.counts_in_rho(spent):
+        why = (
+            "Epsilons have added up to more than the budget, so rho alone decides what still fits; nothing was charged."
+        )
     if account.limit is not None and (split := account.limit.delta_words(spent, cost)) is not None:
         why, way = split
     more = "--epsilon 1"

@@ -17,7 +17,7 @@ from hubbub.sql.pricing.noise_allocation import NoiseAllocation
 from hubbub.sql.pricing.noise_choice import Alternative
 from hubbub.sql.pricing.told_from_noise import floor_notes
 from hubbub.sql.quote import QueryQuote
-from hubbub.terms import Real, exact, fraction_of
+from hubbub.terms import Guarantee, Real, ZeroConcentratedDP, exact, fraction_of
 
 Words = TypeVar("Words", str, tuple[str, ...])
 
@@ -232,7 +232,7 @@ def preview_quote(
     pairs = list(zip(quote.planned.plans, quote.spent, strict=True))
     return Preview(
         question=quote.planned.text,
-        guarantee=quote.guarantee.describe(),
+        guarantee=_guarantee_words(quote.guarantee, best.cost, line.currency),
         cost=best.cost,
         currency=line.currency,
         line=line,
@@ -245,6 +245,18 @@ def preview_quote(
         repeated=repeated,
         refused="" if repeated else refused,
     )
+
+
+def _guarantee_words(guarantee: Guarantee, cost: Amount, currency: Currency) -> str:
+    """What the answer promises by itself: in epsilon where the budget is, with the rho of its noise in brackets."""
+    if (
+        currency is not Currency.EITHER
+        or not isinstance(guarantee.holds, ZeroConcentratedDP)
+        or cost.epsilon >= UNKNOWN
+    ):
+        return guarantee.describe()
+    in_epsilon = replace(guarantee, holds=cost.measure(currency))
+    return f"{in_epsilon.describe().removesuffix('.')} ({guarantee.holds.describe()})."
 
 
 def _preview_noise(
