@@ -232,9 +232,10 @@ def test_variances_cover(root: bool) -> None:
     assert covered(formula, small, math.sqrt(spread) if root else spread) >= 0.94
 
 
+@pytest.mark.parametrize("both", [3_600.0, 60.0])
 @pytest.mark.parametrize("function", ["corr", "covar_pop", "regr_slope", "regr_intercept", "regr_r2"])
-def test_statistics_of_pairs_cover(function: str) -> None:
-    people, y_spread, x_spread, both, y, x = 3_000, 90_000.0, 400.0, 3_600.0, -50.0, 4.0
+def test_statistics_of_pairs_cover(function: str, both: float) -> None:
+    people, y_spread, x_spread, y, x = 3_000, 90_000.0, 400.0, -50.0, 4.0
     moments = (people, y * people, x * people, (y_spread + y * y) * people, (x_spread + x * x) * people)
     truths = [int(part) for part in (*moments, (both + y * x) * people)]
     scales = (20, 20 * 1_000, 20 * 100, 20 * 1_000**2, 20 * 100**2, 20 * 100_000)

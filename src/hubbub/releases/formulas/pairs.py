@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from hubbub.releases.formulas.arithmetic import Ref
 from hubbub.releases.formulas.base import Formula
 from hubbub.releases.formulas.points import Released
-from hubbub.releases.noisy_columns import Floats
+from hubbub.releases.noisy_columns import Floats, NoisyTable
 
 _Flags: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]"
 
@@ -22,7 +22,8 @@ class PairStatistic(Formula):
 
     ``products`` is the sum of the products of both, ``largest`` the largest covariance that the declared bounds allow.
     None where the count is not above its own noise, and, of what is divided by a spread, where that spread is not. The
-    interval is simulated.
+    interval is simulated; that of REGR_R2 has the squares of the correlation's, since squared draws all lie on one side
+    of a correlation near 0.
     """
 
     function: str
@@ -63,6 +64,13 @@ class PairStatistic(Formula):
             value = np.clip(both / np.sqrt(y_spread * x_spread), -1.0, 1.0)
             value = value * value if self.function == "regr_r2" else value
         return np.where(few, np.nan, value)
+
+    def ends(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
+        if self.function != "regr_r2":
+            return Formula.ends(self, table, confidence)
+        lows, highs = replace(self, function="corr").ends(table, confidence)
+        least = np.where((lows < 0) & (highs > 0), 0.0, np.minimum(lows**2, highs**2))
+        return least, np.maximum(lows**2, highs**2)
 
     @property
     def _most(self) -> float:
