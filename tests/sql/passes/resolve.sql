@@ -820,6 +820,46 @@ SELECT COUNT(*) AS n FROM patients JOIN visits USING (patient_id)
 -- output n = aggregate(count)
 -- rows of one person: 50
 
+-- name: a column that USING shares, by its name alone
+SELECT COUNT(DISTINCT patient_id) AS n FROM patients LEFT JOIN visits USING (patient_id) WHERE patient_id > 3 AND cost > 1
+-- expected:
+-- from patients as t0
+-- left join visits as t1 on eq(t0.patient_id, t1.patient_id)
+-- where and(gt(t0.patient_id, 3), gt(t1.cost, 1))
+-- output n = aggregate(t0.patient_id, count distinct)
+-- rows of one person: 50
+
+-- name: * of tables that USING joins
+SELECT COUNT(*) AS n FROM (SELECT * FROM patients JOIN visits USING (patient_id)) AS q WHERE patient_id > 3
+-- expected:
+-- from rows as t2
+--   from patients as t0
+--   join visits as t1 on eq(t0.patient_id, t1.patient_id)
+--   patient_id = t0.patient_id: integer, the person, step 1
+--   birth_year = t0.birth_year: integer, [1900, 2025], step 1
+--   sex = t0.sex: text, 2 values ('f', 'm')
+--   town = t0.town: text
+--   visit_id = t1.visit_id: integer, step 1
+--   ward = t1.ward: text, 3 values ('north', 'south', 'east')
+--   cost = t1.cost: number, [0, 5000], step 0.01
+--   day = t1.day: date, [20089, 20453]
+--   diagnosis = t1.diagnosis: text
+--   weight = t1.weight: number
+--   urgent = t1.urgent: boolean, 2 values (False, True)
+-- where gt(t2.patient_id, 3)
+-- output n = aggregate(count)
+-- rows of one person: 50
+
+-- name: a column that USING does not share
+SELECT COUNT(visit_id) AS n FROM patients JOIN visits USING (patient_id) JOIN stays ON stays.visit_id = visits.visit_id
+-- expected:
+-- UnknownName [P803]: 'visit_id' is a column of several tables. At line 1, column 14:
+--     SELECT COUNT(visit_id) AS n FROM patients JOIN visits USING (patient_id) JOIN stays ON stays.visit_id = visits.visit_id
+--                  ^^^^^^^^
+--   The meaning of every part must be clear before data is read.
+--   Write table.column.
+--   docs: errors/P803
+
 -- name: a path of two keys
 SELECT v.ward, SUM(s.nights) AS nights FROM visits v JOIN stays s ON s.visit_id = v.visit_id GROUP BY v.ward
 -- expected:

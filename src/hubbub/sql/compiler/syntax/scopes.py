@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeAlias, TypeVar
 
 from sqlglot import exp
@@ -62,12 +62,16 @@ class NoColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScopeItem:
-    """A table or subquery in FROM, by the analyst's name and by our alias."""
+    """A table or subquery in FROM, by the analyst's name and by our alias.
+
+    ``merged`` are the columns that USING shares with an item before it: by themselves their names mean that one's.
+    """
 
     name: str
     alias: str
     source: Table | SelectScope
     columns: tuple[str, ...]
+    merged: frozenset[str] = frozenset()
 
     def column(self, name: str) -> ColumnName | None:
         """The column of that name."""
@@ -239,7 +243,8 @@ class _NameTable:
             )
         items: tuple[ScopeItem, ...] = (self._item(source.this, ()),)
         for join in tree.args.get("joins") or []:
-            items = (*items, self._item(join.this, items))
+            shared = frozenset(str(each.name).lower() for each in join.args.get("using") or [])
+            items = (*items, replace(self._item(join.this, items), merged=shared))
             if join.args.get("on") is not None:
                 self.read([join.args["on"]], (items, *outer))
         return items
@@ -290,7 +295,8 @@ def _column_names(source: Table | SelectScope) -> tuple[str, ...]:
 def _resolve_column(node: exp.Column, visible: _Visible) -> ColumnName | NoColumn:
     """The column of the nearest SELECT that has one of this name."""
     table, items = node.table.lower(), visible[0]
-    columns = [column for item in items if table in ("", item.name) if (column := item.column(node.name)) is not None]
+    named = [item for item in items if table == item.name or (not table and node.name.lower() not in item.merged)]
+    columns = [column for item in named if (column := item.column(node.name)) is not None]
     if len(columns) == 1:
         return columns[0]
     if columns or len(visible) == 1:
@@ -347,7 +353,12 @@ def _selected_outputs(tree: exp.Select, items: tuple[ScopeItem, ...], text: Quer
         if isinstance(part, exp.Star) or (isinstance(part, exp.Column) and isinstance(part.this, exp.Star)):
             table = part.table.lower() if isinstance(part, exp.Column) else ""
             chosen = [item for item in items if table in ("", item.name)]
-            outputs += [SelectOutput(name, ColumnName(item.alias, name)) for item in chosen for name in item.columns]
+            outputs += [
+                SelectOutput(name, ColumnName(item.alias, name))
+                for item in chosen
+                for name in item.columns
+                if table or name.lower() not in item.merged
+            ]
         else:
             outputs.append(SelectOutput(output_name(part, len(outputs), text), part.unalias()))
     names = [each.name.lower() for each in outputs]
