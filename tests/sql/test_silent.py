@@ -16,7 +16,7 @@ from hubbub.ledger import Ledger
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import Connection, connect
 from hubbub.sql.quote import plan_text
-from hubbub.terms import HubbubError, QueryError, Underflow
+from hubbub.terms import HubbubError, QueryError, Underflow, UnknownName
 from tests.sql._exact import read_exactly
 
 TABLE = """
@@ -273,6 +273,19 @@ def test_questions_with_other_keys_work_whatever_the_rows_are(
         told = shape(asked[storm], text)
         assert told[:2] == calm[text][:2], text
         assert told[0] == "told", told
+
+
+@pytest.mark.parametrize("nested", ["DECIMAL(4, 2)[]", "DECIMAL(4, 2)[2]", "STRUCT(a DECIMAL(4, 2))"])
+def test_decimals_inside_of_other_types_are_left_out_whatever_the_rows_are(nested: str, tmp_path: Path) -> None:
+    """Read as decimals they made each question fail as soon as somebody had a value."""
+    path = tmp_path / "t.duckdb"
+    value = "{'a': 1.5}" if nested.startswith("STRUCT") else "[1.5, 2.5]"
+    with duckdb.connect(str(path)) as made:
+        made.execute(f"CREATE TABLE t AS SELECT 1 AS p, 2 AS k, CAST({value} AS {nested}) AS nested")
+    with connect(path, unit="p", max_rows_per_unit=1, budget=Budget(9), ledger=tmp_path / "book.db") as db:
+        assert len(db.sql("SELECT COUNT(k) AS n FROM t", epsilon=1)) == 1
+        with pytest.raises(UnknownName):
+            db.sql("SELECT COUNT(nested) AS n FROM t", epsilon=1)
 
 
 @pytest.mark.parametrize("storm", STORMS)

@@ -31,7 +31,7 @@ def readable_form(name: str, native: str) -> str | None:
         return f"TRY_CAST({name} AS TIMESTAMP)"
     if base == _ZONED_NS:
         return f"TRY_CAST(TRY_CAST({name} AS TIMESTAMP WITH TIME ZONE) AS TIMESTAMP)"
-    if base.startswith("DECIMAL"):
+    if base.startswith("DECIMAL(") and base.endswith(")"):
         return _readable_decimal(name, base)
     if base in ("TIME", "JSON", "INTERVAL"):  # casts of JSON to other types fail, and files hold no negative interval
         part = f"epoch_us({name})" if base == "TIME" else name  # a time outside of the day cannot be written as text

@@ -26,6 +26,8 @@ _GROWING = frozenset(
         *("range", "generate_series", "list_resize", "array_resize", "equi_width_bins", "repeat_row", "strrep"),
     )
 )
+# What compares each sign of one text with each of another: the engine cannot be stopped within one pair of texts.
+_QUADRATIC = frozenset(("levenshtein", "editdist3", "damerau_levenshtein"))
 _GROWING_NODES = ("Repeat", "Pad", "GenerateSeries", "Space", "Format", "GenerateDateArray", "GenerateTimestampArray")
 _JOINING = frozenset(("concat", "concat_ws", "list_concat", "list_cat", "array_concat", "array_cat"))
 _REPLACING = frozenset(("replace", "regexp_replace", "translate"))
@@ -61,6 +63,8 @@ def check_outer(outer: exp.Query, text: QueryText) -> None:
             raise _refuse_changing(text, None, called)
         if called in _GROWING:
             raise _refused(text, None, called.upper(), "Write the text that you mean, or VALUES for a list.")
+        if called in _QUADRATIC:
+            raise _refused(text, None, called.upper(), "Take the answer as it comes, and compare its texts there.")
 
 
 def _check_growth(outer: exp.Query, text: QueryText) -> None:
