@@ -375,7 +375,7 @@ def test_a_hint_without_a_ledger_is_about_the_one_that_is_found(desk: Shell) -> 
 
 
 def test_shorter_intervals_are_told_in_words_of_the_shell(desk: Shell) -> None:
-    said = ask(desk, "SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward")
+    said = ask(desk, "SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward", more="--epsilon 3")
     assert "release[name]" not in said.err and "in --json" in said.err
 
 

@@ -168,6 +168,8 @@ def _check_node(node: exp.Expr, text: QueryText) -> None:
 def _known_parts(node: exp.Expr) -> set[str]:
     name = type(node).__name__
     own = _PARTS.get(name, set())
+    if isinstance(node, exp.Distinct) and not isinstance(node.parent, exp.Select):
+        own = own - {"on"}  # DISTINCT ON is one of rows
     return own | {*FUNCTIONS[name].parts, *_FLAGS} if name in FUNCTIONS else own
 
 

@@ -58,7 +58,7 @@ def _replace(node: exp.Expr, new: exp.Expr) -> None:
 def is_now(node: exp.Expr) -> bool:
     """Whether a call asks for the time of day."""
     called = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
-    return isinstance(node, exp.CurrentTimestamp | exp.Localtimestamp) or called in NOW
+    return isinstance(node, exp.CurrentTimestamp | exp.Localtimestamp) or (called in NOW and not node.expressions)
 
 
 def _fix_today(tree: exp.Expr, today: date) -> bool:
