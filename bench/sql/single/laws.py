@@ -99,7 +99,7 @@ def _median(law: Law, prices: np.ndarray, rounds: int, rng: np.random.Generator)
 
 def _of_candidates(scale: float, prices: np.ndarray, rounds: int, rng: np.random.Generator) -> np.ndarray:
     """The candidate whose distance in rank, rows below less rows above, less exponential noise, is least."""
-    grid = np.arange(round(single.DEAREST / single.STEP) + 1) * single.STEP
+    grid = np.arange(round(single.DEAREST / single.CENT) + 1) * single.CENT
     below, upto = np.searchsorted(prices, grid, "left"), np.searchsorted(prices, grid, "right")
     score = np.abs(below - (len(prices) - upto)).astype(float)
     return grid[[np.argmax(rng.exponential(scale, len(grid)) - score) for _ in range(rounds)]]

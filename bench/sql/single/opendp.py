@@ -43,7 +43,7 @@ class Peer:
         each, polars = single.ROWS_EACH, self.polars
         amount = polars.col("amount").fill_null(0)
         price = polars.col("price").fill_null(0.0).fill_nan(0.0)
-        cents = [place * single.STEP for place in range(round(single.DEAREST / single.STEP) + 1)]
+        cents = [place * single.CENT for place in range(round(single.DEAREST / single.CENT) + 1)]
         wanted = {
             "COUNT": [self.dp.len(signed=True).alias("x")],
             "COUNT DISTINCT person": [self._people(keys).alias("x")],
