@@ -61,6 +61,18 @@ def entries(db: Connection) -> int:
 # ---------------------------------------------------------------- what they give
 
 
+@pytest.mark.parametrize("inner", ["HAVING COUNT(*) > 100", "HAVING COUNT(*) > 100 ORDER BY ward LIMIT 10"])
+def test_rows_that_an_inner_having_left_out_could_have_been_shown(tmp_path: Path, inner: str) -> None:
+    """Ten wards of exactly a hundred visits: none has more, and noise lifts about half of them above."""
+    wards = [f"ward {number}" for number in range(10)]
+    visits = pd.DataFrame({"person": range(1_000), "ward": wards * 100})
+    facts = {"keys": {"ward": wards}, "budget": hb.Budget(30, 1e-6), "ledger": tmp_path / "ledger.db"}
+    text = f"SELECT COUNT(*) AS c FROM (SELECT ward, COUNT(*) FROM visits GROUP BY ward {inner}) AS q"
+    with hb.connect(visits, unit="person", max_rows_per_unit=1, name="visits", **facts) as connection:
+        lows = [connection.sql(text, epsilon=1, fresh=True)["c"].interval(0.95)[0][0] for _ in range(8)]
+    assert sum(low == 0 for low in lows) >= 6
+
+
 @pytest.mark.parametrize(
     "text",
     [
