@@ -61,6 +61,12 @@ def entries(db: Connection) -> int:
 # ---------------------------------------------------------------- what they give
 
 
+def test_a_key_that_is_worked_on_is_called_as_select_calls_it(db: Connection) -> None:
+    """In remarks and inner questions, too."""
+    text = "SELECT FLOOR(cost / 500) AS class, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS t FROM visits GROUP BY class"
+    assert "Rows with no class, or one outside the public values, are left out." in db.sql(text, epsilon=0.1).remarks()
+
+
 @pytest.mark.parametrize("inner", ["HAVING COUNT(*) > 100", "HAVING COUNT(*) > 100 ORDER BY ward LIMIT 10"])
 def test_rows_that_an_inner_having_left_out_could_have_been_shown(tmp_path: Path, inner: str) -> None:
     """Ten wards of exactly a hundred visits: none has more, and noise lifts about half of them above."""

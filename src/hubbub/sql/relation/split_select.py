@@ -169,13 +169,14 @@ def _moved_clause(names: _Names, clause: object, aliases: Mapping[str, exp.Expr]
 def _group_keys(tree: exp.Select) -> dict[str, exp.Expr] | None:
     """The keys by the names that they get; a place or an alias in GROUP BY stands for its expression."""
     group, keys = tree.args.get("group"), dict[str, exp.Expr]()
+    called = {each.this: each.alias for each in tree.expressions if isinstance(each, exp.Alias)}
     for node in [leaf for part in group.expressions for leaf in _key_nodes(part)] if group is not None else []:
         key = _written_key(node, tree)
         if key is None:
             return None
         if key in keys.values():
             continue
-        name = key.name if isinstance(key, exp.Column) else f"key_{len(keys) + 1}"
+        name = key.name if isinstance(key, exp.Column) else called.get(key, f"key_{len(keys) + 1}")
         if name in keys:
             return None
         keys[name] = key
