@@ -249,7 +249,8 @@ class _Search:
         interval only if it is known which others noise could have shown.
         """
         try:
-            return (self._chosen_around(tree, known) if chooses_rows(tree) else None) or self._ask(tree, known)
+            asked = self._ask(tree, known)  # as it stands: what is refused in it is refused around it, too
+            return (self._chosen_around(tree, known) if chooses_rows(tree) else None) or asked
         except QueryError as error:
             refusal = error
         try:
