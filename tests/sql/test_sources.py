@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -131,6 +134,19 @@ def test_names_and_versions_are_plain(name: str) -> None:
 
 
 # ---------------------------------------------------------------- first lines
+
+
+def test_asking_a_csv_file_loads_no_pandas(tmp_path: Path) -> None:
+    """It takes a quarter of a second, for nothing."""
+    (tmp_path / "t.csv").write_text("pid,x\n1,2\n2,3\n")
+    script = (
+        "import sys, hubbub as hb\n"
+        "db = hb.connect('t.csv', unit='pid', max_rows_per_unit=1, budget=hb.Budget(1), ledger='l.db')\n"
+        "db.sql('SELECT COUNT(*) AS n FROM t', epsilon=1)\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    environment = {**os.environ, "HUBBUB_STATE": str(tmp_path / "state")}
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True, timeout=120)
 
 
 def test_a_record_never_becomes_the_names_of_columns(tmp_path: Path) -> None:

@@ -51,7 +51,8 @@ class Csv:
         """The columns without a row: all text."""
         import pyarrow
 
-        return pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in self.names})
+        columns = pyarrow.schema([(name, pyarrow.string()) for name in self.names])
+        return pyarrow.Table.from_batches([], columns)  # an array made of a list loads pandas, if it is there
 
     def read(self) -> pyarrow.Table:
         """The records as text, read when they are first asked for; whoever asks at the same time waits."""

@@ -61,6 +61,24 @@ def entries(db: Connection) -> int:
 # ---------------------------------------------------------------- what they give
 
 
+def test_a_key_that_is_worked_on_is_called_as_select_calls_it(db: Connection) -> None:
+    """In remarks and inner questions, too."""
+    text = "SELECT FLOOR(cost / 500) AS class, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS t FROM visits GROUP BY class"
+    assert "Rows with no class, or one outside the public values, are left out." in db.sql(text, epsilon=0.1).remarks()
+
+
+@pytest.mark.parametrize("inner", ["HAVING COUNT(*) > 100", "HAVING COUNT(*) > 100 ORDER BY ward LIMIT 10"])
+def test_rows_that_an_inner_having_left_out_could_have_been_shown(tmp_path: Path, inner: str) -> None:
+    """Ten wards of exactly a hundred visits: none has more, and noise lifts about half of them above."""
+    wards = [f"ward {number}" for number in range(10)]
+    visits = pd.DataFrame({"person": range(1_000), "ward": wards * 100})
+    facts = {"keys": {"ward": wards}, "budget": hb.Budget(30, 1e-6), "ledger": tmp_path / "ledger.db"}
+    text = f"SELECT COUNT(*) AS c FROM (SELECT ward, COUNT(*) FROM visits GROUP BY ward {inner}) AS q"
+    with hb.connect(visits, unit="person", max_rows_per_unit=1, name="visits", **facts) as connection:
+        lows = [connection.sql(text, epsilon=1, fresh=True)["c"].interval(0.95)[0][0] for _ in range(8)]
+    assert sum(low == 0 for low in lows) >= 6
+
+
 @pytest.mark.parametrize(
     "text",
     [

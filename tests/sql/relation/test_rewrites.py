@@ -101,6 +101,22 @@ OTHERS = [
 ]
 
 
+VALUES = [
+    "SELECT DISTINCT diagnosis FROM visits",
+    "SELECT HISTOGRAM(diagnosis) FROM visits",
+    "SELECT STRING_AGG(DISTINCT diagnosis, ',' ORDER BY diagnosis) AS all_of_them FROM visits",
+    "SELECT APPROX_TOP_K(diagnosis, 3) FROM visits",
+    "SELECT LIST(DISTINCT diagnosis) FROM visits",
+]
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_who_asks_for_values_is_shown_how_to_count_them(db: Connection, text: str) -> None:
+    with pytest.raises(HubbubError) as caught:
+        db.sql(text, epsilon=0.1)
+    assert "`SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis`" in str(caught.value)
+
+
 @pytest.mark.parametrize("text", [*BESIDE, *ACROSS, *OTHERS])
 def test_a_refusal_is_free_and_prints_a_statement_that_is_answered(db: Connection, text: str) -> None:
     before = (db.budget.entries, db.ledger.balance(db.dataset.population).spent)

@@ -68,7 +68,11 @@ class PriceOptions:
 
     def check(self) -> None:
         """Refuse a question without a price, in the words of somebody who types."""
-        if len([way for way in (self.epsilon, self.rho, self.within, self.share) if way is not None]) != 1:
+        ways = ("epsilon", "rho", "within", "share")
+        given = [f"--{way}" for way in ways if getattr(self, way) is not None]
+        if len(given) > 1:
+            raise typer.BadParameter(f"the price is given {len(given)} times: {', '.join(given)}. Keep one of them.")
+        if not given:
             raise typer.BadParameter(
                 "say what it may cost (--epsilon 0.5, --share 1/10 or --rho 0.01), or how exact it must be "
                 "(--within 20)."

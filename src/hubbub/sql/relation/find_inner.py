@@ -20,7 +20,7 @@ from hubbub.sql.compiler.syntax.scopes import unknown_name
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.quote import QueryPlan
 from hubbub.sql.relation.outer_rules import check_outer, refuse_lost_part
-from hubbub.sql.relation.split_select import split_select
+from hubbub.sql.relation.split_select import chooses_rows, split_select
 from hubbub.terms import MixesPeople, NotAllowed, QueryError, UnknownName, WrongType
 
 INNER = "_hb_inner_"  # how inner questions are called in the outer statement, with their number
@@ -243,9 +243,14 @@ class _Search:
         return any(isinstance(self._read_named(known[name]), QueryError) for name in names if name in known)
 
     def _question(self, tree: exp.Select, known: _Known) -> exp.Query:
-        """A SELECT from tables of people: a question, or one with a SELECT around it written in one."""
+        """A SELECT from tables of people: a question, or one with a SELECT around it written in one.
+
+        Rows are chosen around the question where that is possible: what is worked out of those that are shown has an
+        interval only if it is known which others noise could have shown.
+        """
         try:
-            return self._ask(tree, known)
+            asked = self._ask(tree, known)  # as it stands: what is refused in it is refused around it, too
+            return (self._chosen_around(tree, known) if chooses_rows(tree) else None) or asked
         except QueryError as error:
             refusal = error
         try:
@@ -256,6 +261,12 @@ class _Search:
             return apart
         self._refuse_mixture(tree, known)
         raise refusal
+
+    def _chosen_around(self, tree: exp.Select, known: _Known) -> exp.Query | None:
+        try:
+            return self._taken_apart(tree.copy(), known)
+        except QueryError:
+            return None
 
     def _taken_apart(self, tree: exp.Select, known: _Known) -> exp.Query | None:
         """A question and a SELECT around it, where one SELECT says both; its subqueries are questions of their own."""

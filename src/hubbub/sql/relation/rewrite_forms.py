@@ -33,6 +33,8 @@ from hubbub.sql.relation.rewrite_parts import (
 )
 
 _BESIDE = (exp.From, exp.Join, exp.In)
+_LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.ApproxTopK)  # aggregates that hand out values of rows
+_COUNTED = ("HISTOGRAM", "LIST", "STRING_AGG", "LISTAGG", "APPROX_TOP_K")
 Form = Callable[[exp.Query, Dataset], exp.Query | None]
 
 
@@ -112,6 +114,32 @@ def rows_as_aggregates(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
             return new
         put_in_place(select, new)
     return tree if changed else None
+
+
+def values_with_counts(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
+    """The different values of a column (SELECT DISTINCT, HISTOGRAM, STRING_AGG, ...) -> how many rows have each."""
+    if not isinstance(tree, exp.Select) or tree.args.get("group") or not reads_only_tables(tree, dataset):
+        return None
+    distinct, asked = tree.args.get("distinct"), [each.unalias() for each in tree.expressions]
+    if distinct is None or distinct.args.get("on"):
+        asked = [_handed_out(each) for each in asked] if len(asked) == 1 else []
+    keys = [each.copy() for each in asked if isinstance(each, exp.Column) and not isinstance(each.this, exp.Star)]
+    if not keys or len(keys) != len(asked):
+        return None
+    counted = without_end(tree)
+    counted.set("distinct", None)
+    counted.set("expressions", [*keys, exp.alias_(exp.Count(this=exp.Star()), "n")])
+    return counted.group_by(*(key.copy() for key in keys))
+
+
+def _handed_out(node: exp.Expr) -> exp.Expr | None:
+    """The column whose values an aggregate hands out."""
+    if not isinstance(node, _LISTS) and not (isinstance(node, exp.Anonymous) and node.name.upper() in _COUNTED):
+        return None
+    first = node.this if isinstance(node, _LISTS) else node.expressions[0] if node.expressions else None
+    while isinstance(first, exp.Distinct | exp.Order):
+        first = first.expressions[0] if isinstance(first, exp.Distinct) else first.this
+    return first
 
 
 def counts_of_rows(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
@@ -259,6 +287,7 @@ ALONE: tuple[Form, ...] = (
     pivot_as_filters,
     windows_inside_people,
     groups_over_people,
+    values_with_counts,
     rows_as_aggregates,
     counts_of_rows,
     tables_as_aggregates,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from hubbub.sql.compiler.syntax.plain_forms import write_group_by_all
+from hubbub.sql.compiler.syntax.scopes import aggregate_name
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates, is_aggregate
 
 _STAYS = ("from_", "joins", "where", "group")  # with the question
@@ -66,6 +67,11 @@ def split_select(tree: exp.Select) -> SplitSelect | None:
     plain = all(isinstance(each.unalias(), exp.Column) for each in rest.expressions) and condition is None
     more = any(tree.args.get(part) for part in ("qualify", "order", "distinct"))
     return SplitSelect(question, rest, condition) if names.aggregates and not (plain and not more) else None
+
+
+def chooses_rows(tree: exp.Select) -> bool:
+    """Whether noisy values choose which rows a question shows."""
+    return any(tree.args.get(part) for part in ("having", "limit", "offset"))
 
 
 class _NotApart(Exception):
@@ -148,7 +154,7 @@ def _outer_column(names: _Names, node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Alias):
         names.before[node.alias.lower()] = moved
         return exp.alias_(moved, node.args["alias"].copy())
-    name = node.name if isinstance(node, exp.Column) else node.sql(dialect="duckdb").lower()
+    name = node.name if isinstance(node, exp.Column) else aggregate_name(node) or node.sql(dialect="duckdb").lower()
     return exp.alias_(moved, name, quoted=True)
 
 
@@ -163,13 +169,14 @@ def _moved_clause(names: _Names, clause: object, aliases: Mapping[str, exp.Expr]
 def _group_keys(tree: exp.Select) -> dict[str, exp.Expr] | None:
     """The keys by the names that they get; a place or an alias in GROUP BY stands for its expression."""
     group, keys = tree.args.get("group"), dict[str, exp.Expr]()
+    called = {each.this: each.alias for each in tree.expressions if isinstance(each, exp.Alias)}
     for node in [leaf for part in group.expressions for leaf in _key_nodes(part)] if group is not None else []:
         key = _written_key(node, tree)
         if key is None:
             return None
         if key in keys.values():
             continue
-        name = key.name if isinstance(key, exp.Column) else f"key_{len(keys) + 1}"
+        name = key.name if isinstance(key, exp.Column) else called.get(key, f"key_{len(keys) + 1}")
         if name in keys:
             return None
         keys[name] = key

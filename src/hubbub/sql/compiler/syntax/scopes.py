@@ -310,7 +310,7 @@ def _resolve_column(node: exp.Column, visible: _Visible) -> ColumnName | NoColum
 def output_name(node: exp.Expr, index: int, text: QueryText) -> str:
     """The name of a column of the answer, or of a subquery."""
     name = str(node.alias if isinstance(node, exp.Alias) else node.name if isinstance(node, exp.Column) else "")
-    name = name or _aggregate_name(node)
+    name = name or aggregate_name(node)
     if is_reserved(name):
         raise text.refusal(UnknownName, node, "names that begin with _hb_ are ours.", fix="Choose another alias.")
     return name or f"column_{index + 1}"
@@ -322,7 +322,7 @@ _CALLED: dict[type[exp.Expr], str] = {
 }
 
 
-def _aggregate_name(node: exp.Expr) -> str:
+def aggregate_name(node: exp.Expr) -> str:
     """The engine's name for a plain aggregate without an alias: count_star(), sum(cost), count(DISTINCT patient_id)."""
     called, argument = _CALLED.get(type(node), ""), node.this if isinstance(node, exp.Func) else None
     if not called:
