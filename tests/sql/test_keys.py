@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -150,6 +151,23 @@ def test_keys_of_long_grids_are_chosen_where_that_is_possible(tmp_path: Path) ->
         f"{text.replace('GROUP', 'WHERE x BETWEEN 1900 AND 1950 GROUP')}", dataset, gaussian=True
     ).plans
     assert len(narrow.keys[0].domain or ()) == 51
+
+
+def _days(day: date) -> Fraction:
+    return Fraction((day - date(1970, 1, 1)).days)
+
+
+@pytest.mark.parametrize(
+    ("unit", "fewest", "most"), [("day", 0, 425), ("month", 0, 14), ("quarter", 0, 5), ("year", 0, 2), ("week", -1, 62)]
+)
+def test_boundaries_between_days_are_keys_that_can_occur(unit: str, fewest: int, most: int) -> None:
+    """From the last day of a year to 14 months later; weeks have one to spare."""
+    days = Column(name="x", kind=Kind.DATE, lower=_days(date(2023, 12, 31)), upper=_days(date(2025, 2, 28)))
+    table = Table(name="t", source="", columns=(Column(name="p", kind=Kind.INTEGER), days), link=PersonLink("p"))
+    dataset = Dataset(name="d", population="d", unit="t.p", budget=Budget(1, 1e-6), tables=(table,))
+    text = f"SELECT DATE_DIFF('{unit}', DATE '2023-12-31', x) AS k, COUNT(DISTINCT p) AS n FROM t GROUP BY k"
+    [plan] = plan_text(text, dataset, gaussian=False).plans
+    assert plan.keys[0].domain == tuple(range(fewest, most + 1))
 
 
 def test_keys_of_two_grids_are_chosen_where_their_pairs_are_too_many(tmp_path: Path) -> None:

@@ -409,10 +409,19 @@ def _date_diff(parts: Sequence[Expr], unit: object) -> ValueFacts:
     first, second = _day_bounds(parts[0].facts), _day_bounds(parts[1].facts)
     if first is None or second is None:
         return ValueFacts(kind=Kind.INTEGER, step=Fraction(1))
-    days = {"day": 1, "week": 7, "month": 28, "quarter": 89, "year": 365}[str(unit)]
-    lower = math.floor(Fraction((second[0] - first[1]).days, days)) - 1
-    upper = math.ceil(Fraction((second[1] - first[0]).days, days)) + 1
-    return _number(parts, (Fraction(lower), Fraction(upper)), Fraction(1))
+    place = _PLACES[str(unit)]
+    lower, upper = place(second[0]) - place(first[1]), place(second[1]) - place(first[0])
+    spare = int(unit == "week")  # engines count weeks before 1970 towards 1970
+    return _number(parts, (Fraction(lower - spare), Fraction(upper + spare)), Fraction(1))
+
+
+_PLACES: dict[str, Callable[[date], int]] = {  # how many boundaries lie before a day; they rise with it
+    "day": date.toordinal,
+    "week": lambda day: (day.toordinal() - 1) // 7,
+    "month": lambda day: day.year * 12 + day.month,
+    "quarter": lambda day: day.year * 4 + (day.month - 1) // 3,
+    "year": lambda day: day.year,
+}
 
 
 def timestamp_at(place: Fraction) -> datetime:
