@@ -27,7 +27,7 @@ from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_kinds, quote_plan
 from hubbub.terms import Budget, Neighbours, NotAllowed, PureDP
 from tests.sql._databases import Database, Pair, dataset_of, pairs
-from tests.sql._exact import engine_over, read_exactly
+from tests.sql._exact import engine_over, read_exactly, read_neighbours
 from tests.sql._moved import distances
 from tests.sql.test_coverage_of_intervals import Remembering, released, seed
 
@@ -68,9 +68,9 @@ def moved_too_far(pair: Pair, text: str, totals: dict[str, Fraction], counted: l
         for kind in KINDS:
             for planned in leveled_plans(text, pair.one.dataset, kind, **totals):
                 counted[0] += 1
-                both = zip(planned.plans, *(read_exactly(engine, planned) for engine in engines), strict=True)
+                both = zip(planned.plans, read_neighbours(engines, planned), strict=True)
                 found += [
-                    f"{text}: {w}" for plan, *reads in both for w in distances(plan, *reads, planned.dataset.neighbours)
+                    f"{text}: {w}" for plan, reads in both for w in distances(plan, *reads, planned.dataset.neighbours)
                 ]
     finally:
         for engine in engines:
