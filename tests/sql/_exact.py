@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -88,6 +88,25 @@ def read_exactly(engine: DuckDB, planned: QueryPlan, named: Collection[str] | No
     """Every plan's integers."""
     statements = planned.statements(engine.dialect, secret=SECRET)
     return [read_plan(engine, plan, texts, named) for plan, texts in zip(planned.plans, statements, strict=True)]
+
+
+def read_neighbours(
+    engines: Sequence[DuckDB], planned: QueryPlan, named: Collection[str] | None = None
+) -> list[list[Read]]:
+    """Every plan's integers in each database; of one set of chosen keys, which are keys that all of them can choose.
+
+    A key that one person brings into the choice changes which rows of others count, as another choice does: that it is
+    chosen at all is what the choice's own delta is for.
+    """
+    read = []
+    for plan, texts in zip(planned.plans, planned.statements("duckdb", secret=SECRET), strict=True):
+        both = [read_plan(engine, plan, texts, named) for engine in engines]
+        if plan.selection is not None:
+            common = set.intersection(*(set(each.people) for each in both))
+            kept = common if named is None else common & set(named)
+            both = [read_plan(engine, plan, texts, kept) for engine in engines]
+        read.append(both)
+    return read
 
 
 def engine_over(tables: Mapping[str, tuple[Mapping[str, Any], list[tuple[Any, ...]]]]) -> DuckDB:

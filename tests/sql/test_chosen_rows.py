@@ -26,7 +26,7 @@ from hubbub.sql.compiler.query_plan import NoiseKind
 from hubbub.sql.pricing.price import Price
 from hubbub.sql.quote import plan_kinds, plan_text, quote_plan
 from hubbub.terms import Neighbours
-from tests.sql._exact import engine_over, read_exactly
+from tests.sql._exact import engine_over, read_exactly, read_neighbours
 from tests.sql._moved import distances
 from tests.sql.test_key_selection import COUNT, dataset
 
@@ -147,7 +147,7 @@ def moved_too_far(pair: tuple[Neighbours, list[Row], list[Row], set[str]], text:
             for planned in plan_kinds(
                 text, dataset(neighbours=relation), [kind], totals={}, clipping=False, choose_keys=True
             ):
-                [before], [after] = (read_exactly(engine, planned, names(cities)) for engine in engines)
+                [[before, after]] = read_neighbours(engines, planned, names(cities))
                 too_far += distances(planned.plans[0], before, after, relation)
     finally:
         for engine in engines:

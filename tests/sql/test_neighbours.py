@@ -22,7 +22,7 @@ from hubbub.sql.compiler.rewrites import joint_measures
 from hubbub.sql.quote import QueryPlan, plan_kinds, plan_text
 from hubbub.terms import Budget, Neighbours, OutOfRange, QueryError
 from tests.sql._databases import Database, Pair, dataset_of, pairs
-from tests.sql._exact import read_exactly
+from tests.sql._exact import read_exactly, read_neighbours
 from tests.sql._moved import distances
 from tests.sql._questions import Asked, asked
 
@@ -54,7 +54,7 @@ def _moved(pair: Pair, question: Asked, engines: tuple[DuckDB, DuckDB]) -> list[
     return [
         line
         for told in planned(question, pair)
-        for plan, before, after in zip(told.plans, *(read_exactly(engine, told) for engine in engines), strict=True)
+        for plan, (before, after) in zip(told.plans, read_neighbours(engines, told), strict=True)
         for line in distances(plan, before, after, relation)
     ]
 
