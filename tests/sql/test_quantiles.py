@@ -231,7 +231,9 @@ def test_min_and_max_follow_the_noise(db: Connection) -> None:
     )
     assert isinstance(noise, JointQuantiles)
     assert noise.from_end(1) == rows[1]
-    [value] = db.sql(text, epsilon=5)["m"].values
+    release = db.sql(text, epsilon=5)
+    [value] = release["m"].values
+    assert f"About {rows[1]:,} rows lie above m." in release.remarks()
     assert value == pytest.approx(200 - rows[1] / 100, abs=2 * noise.rank_error(1, 0.999) / 100)
 
 

@@ -98,7 +98,7 @@ SELECT MEDIAN(cost) AS m, QUANTILE_CONT(cost, 0.9) AS q, MAX(cost) AS high FROM 
 -- output m = read(quantile 0.5 of curve 0)
 -- output q = read(quantile 0.9 of curve 0)
 -- output high = read(max of curve 0)
---   note: high has some rows above it, as few as noise allows (the preview says how many): the exact max is one person's value and is never told.
+--   note: high has some rows above it, as few as noise allows: the exact max is one person's value and is never told.
 
 -- name: the first day
 SELECT MIN(day) AS first FROM visits
@@ -106,7 +106,7 @@ SELECT MIN(day) AS first FROM visits
 -- curve 0 = QUANTILE(day), 365 cells of 1 from 20089
 -- weights 1.0000
 -- output first = read(min of curve 0)
---   note: first has some rows below it, as few as noise allows (the preview says how many): the exact min is one person's value and is never told.
+--   note: first has some rows below it, as few as noise allows: the exact min is one person's value and is never told.
 
 -- name: a curve per ward
 SELECT ward, MEDIAN(nights) AS m FROM visits v JOIN stays s ON s.visit_id = v.visit_id GROUP BY ward

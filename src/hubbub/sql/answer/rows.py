@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
+from hubbub.mechanisms import JointQuantiles
 from hubbub.relations import Expr
 from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable, ReleasedColumn, formulas, simultaneous
 from hubbub.releases.formulas import Formula
@@ -15,7 +16,7 @@ from hubbub.schema import Value
 from hubbub.sql.answer.level_rows import level_rows
 from hubbub.sql.answer.quantile_intervals import quantile_formula
 from hubbub.sql.answer.three_valued_logic import evaluate_rows, sort_key
-from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
+from hubbub.sql.compiler.query_plan import AggregateReading, How, PlannedColumn, QuestionPlan, readings_in
 from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.compiler.separate_levels import with_grouping
 from hubbub.sql.measurement import LEVELS, NoisyResult, QuantilePairs, Quantiles
@@ -87,11 +88,11 @@ class AnswerRows:
                 formula = formula_of(output.value, part)
                 if output.value.op == "read" and output.value.param.whole:
                     formula = formulas.NearestWhole(formula)
-            columns.append(
-                ReleasedColumn(
-                    output.name, formula, output.about, mechanism_words(plan, part.spent, output.value), output.notes
-                )
+            words, notes = (
+                mechanism_words(plan, part.spent, output.value),
+                (*output.notes, *_end_notes(output, part.spent)),
             )
+            columns.append(ReleasedColumn(output.name, formula, output.about, words, notes))
         rows = cls((*keys, *constants), part.measures, tuple(columns))
         return rows.selected(plan.having, plan.order, plan.limit, plan.offset, part)
 
@@ -232,6 +233,17 @@ def _by_output(plan: QuestionPlan) -> list[Ordering]:
     """ORDER BY in terms of the answer's own columns, which is all that is left after stacking."""
     values = [output.value for output in plan.outputs]
     return [replace(part, value=Expr("output", param=values.index(part.value))) for part in plan.order]
+
+
+def _end_notes(output: PlannedColumn, spent: NoiseAllocation) -> list[str]:
+    """How many rows lie beyond a MIN or MAX, as noise of that price has it."""
+    ends = [each for each in readings_in(output.value) if each.how is How.QUANTILE and each.quantile in (0, 1)]
+    noises = [(each, spent.curves[each.curve]) for each in ends]
+    return [
+        f"About {noise.from_end(each.quantile):,} rows lie {'above' if each.quantile else 'below'} {output.name}."
+        for each, noise in noises
+        if isinstance(noise, JointQuantiles)
+    ]
 
 
 def _level_parts(part: AnswerPart) -> list[AnswerPart]:

@@ -106,8 +106,8 @@ class _Readings:
             if part.param.function in ENDS:
                 side = "below" if part.param.function == "min" else "above"
                 notes.append(
-                    f"{name} has some rows {side} it, as few as noise allows (the preview says how many): the exact "
-                    f"{part.param.function} is one person's value and is never told."
+                    f"{name} has some rows {side} it, as few as noise allows: the exact {part.param.function} is one "
+                    "person's value and is never told."
                 )
         return PlannedColumn(name, self.read(value), about, tuple(notes))
 
