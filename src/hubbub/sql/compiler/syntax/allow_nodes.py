@@ -32,6 +32,8 @@ _AGGREGATES = frozenset(
             "Avg",
             "Min",
             "Max",
+            "LogicalOr",
+            "LogicalAnd",
             "Variance",
             "VariancePop",
             "Stddev",
@@ -108,8 +110,6 @@ _INSTEAD = {  # what other engines call it
     "iif": "Write IF(condition, x, y), or CASE.",
     "percentile": "Write QUANTILE_CONT(x, 0.9).",
     "approx_percentile": "Write QUANTILE_CONT(x, 0.9).",
-    "bool_or": "Write COUNT(*) FILTER (WHERE condition) > 0 in HAVING, or COUNT it.",
-    "bool_and": "Write COUNT(*) FILTER (WHERE NOT condition) = 0 in HAVING, or COUNT it.",
     "geomean": "Write EXP(AVG(LN(CLIP(x, 1, 100)))).",
 }
 
@@ -256,9 +256,9 @@ def _refuse_node(node: exp.Expr, text: QueryText) -> QueryError:
 
 def _nearest(node: exp.Expr) -> str:
     """The shortest way on; of a simple question, the question itself."""
-    if isinstance(node, exp.Mode):
+    table = node.find_ancestor(exp.Select)
+    if isinstance(node, exp.Mode) and (table is None or (table.args.get("group") is None and table.parent is None)):
         value = node.this.sql(dialect="duckdb") if isinstance(node.this, exp.Column) else "x"
-        table = node.find_ancestor(exp.Select)
         source = table.args.get("from_") if table is not None else None
         rows = source.this.sql(dialect="duckdb") if source is not None and isinstance(source.this, exp.Table) else "t"
         return _NEAREST["Mode"].format(value=value, rows=rows)
