@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from hubbub.schema import Dataset, Kind, Table
+from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
 
 
@@ -52,6 +52,40 @@ def person_of(select: exp.Select, dataset: Dataset) -> exp.Column | None:
         link = table.link
         if link is not None and dataset.unit:
             return exp.column(link.column, table=part.alias_or_name if several else None)
+    return None
+
+
+def group_keys(select: exp.Select) -> list[exp.Expr]:
+    """What a SELECT groups by, where it names columns of its own by place or alias."""
+    group = select.args.get("group")
+    named = {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
+
+    def meant(key: exp.Expr) -> exp.Expr:
+        place = int(key.name) if isinstance(key, exp.Literal) and key.name.isdigit() else 0
+        if 1 <= place <= len(select.expressions):
+            shown: exp.Expr = select.expressions[place - 1]
+            return shown.unalias()
+        return named.get(key.name.lower(), key) if isinstance(key, exp.Column) and not key.table else key
+
+    return [meant(key).copy() for key in (group.expressions if group is not None else [])]
+
+
+def is_by_person(select: exp.Select, dataset: Dataset) -> bool:
+    """Whether a SELECT has groups of one person each."""
+    person = person_of(select, dataset)
+    return person is not None and any(
+        isinstance(key, exp.Column) and key.name.lower() == person.name.lower() for key in group_keys(select)
+    )
+
+
+def column_of(node: exp.Expr, select: exp.Select, dataset: Dataset) -> Column | None:
+    """The declared column that a name refers to."""
+    if not isinstance(node, exp.Column):
+        return None
+    for part, table in tables_in(select, dataset):
+        declared = table.column(node.name)
+        if declared is not None and node.table.lower() in ("", part.alias_or_name.lower()):
+            return declared
     return None
 
 
