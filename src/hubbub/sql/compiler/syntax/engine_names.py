@@ -23,6 +23,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     **{exp.PercentileCont: "quantile_cont", exp.PercentileDisc: "quantile_disc", exp.Quantile: "quantile"},
     **{exp.Round: "round", exp.Abs: "abs", exp.Sqrt: "sqrt", exp.Ln: "ln", exp.Exp: "exp", exp.Floor: "floor"},
 }
+_WITHIN = "{}({} ORDER BY {}{})"
 _ARGUMENTS = ("this", "expression", "quantile", "decimals")
 
 
@@ -112,7 +113,7 @@ def _within(node: exp.Expr) -> str:
     if called is None or len(ordered) != 1:
         raise _Unknown
     down = " DESC" if ordered[0].args.get("desc") else ""
-    return f"{called}({_shown(node.this.this)} ORDER BY {_shown(ordered[0].this)}{down})"
+    return _WITHIN.format(called, _shown(node.this.this), _shown(ordered[0].this), down)
 
 
 _SHOWN: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
