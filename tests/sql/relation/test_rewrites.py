@@ -116,10 +116,18 @@ IN_A_PERSON = [  # what stands in SELECT ... FROM visits GROUP BY person, and wh
     ("MODE(ward) AS n", "COUNT(*) FILTER (WHERE n = 'north') AS m"),
     ("STRING_AGG(DISTINCT diagnosis, ',') AS x", "COUNT(*) AS n"),
     ("LIST(diagnosis) AS x", "AVG(x)"),
+    ("PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY cost) AS x", "AVG(x)"),
+    ("MODE() WITHIN GROUP (ORDER BY ward) AS x", "COUNT(*) FILTER (WHERE x = 'north') AS n"),
+    ("ARG_MIN(cost, day) FILTER (WHERE ward = 'north') AS x", "AVG(x)"),
+    ("ARG_MIN(cost, day) AS x, COUNT(*) FILTER (WHERE ward = 'north') AS k", "AVG(x) FILTER (WHERE k > 1) AS n"),
 ]
 PEOPLE = [
     *(f"SELECT {asked} FROM (SELECT person, {parts} FROM visits GROUP BY person)" for parts, asked in IN_A_PERSON),
     "WITH f AS (SELECT v.person AS p, MODE(v.ward) AS w FROM visits v GROUP BY 1) SELECT w, COUNT(*) FROM f GROUP BY w",
+    "SELECT w, m, COUNT(*) FROM (SELECT person, UPPER(ward) AS w, MODE(diagnosis) AS m FROM visits GROUP BY person, w) "
+    "GROUP BY w, m",
+    "SELECT w, AVG(m) AS a FROM (SELECT person, UPPER(ward) AS w, MEDIAN(cost) AS m FROM visits GROUP BY 1, 2) "
+    "GROUP BY w",
     "SELECT COUNT(*) AS n FROM (SELECT person FROM visits GROUP BY person HAVING MEDIAN(cost) > 50)",
     "SELECT person, ARG_MAX(cost, day) AS last FROM visits GROUP BY person",
     "SELECT person, BOOL_OR(cost > 900) AS dear FROM visits GROUP BY person",
@@ -137,6 +145,12 @@ WHOLE = [
     "SELECT SKEWNESS(cost) / 2 AS s FROM visits",
     "SELECT NTILE(4) OVER (ORDER BY cost) AS q, COUNT(*) FROM visits GROUP BY q",
     "SELECT ward, MODE(diagnosis) FROM visits GROUP BY ward",
+    "SELECT MODE() WITHIN GROUP (ORDER BY ward) AS w FROM visits",
+    "SELECT FIRST(diagnosis) AS d FROM visits",
+    "SELECT ward, ARG_MAX(diagnosis, cost) AS d FROM visits GROUP BY ward",
+    "SELECT ward, ANY_VALUE(diagnosis) AS d FROM visits GROUP BY ward",
+    "SELECT ward, STRING_AGG(diagnosis, ',') AS d FROM visits GROUP BY ward",
+    "SELECT ward, ARRAY_AGG(cost) AS d FROM visits GROUP BY ward",
     "SELECT MONTH(day) AS m, MODE(ward) AS w FROM visits GROUP BY m ORDER BY m",
     "SELECT day, SUM(cost) OVER (ORDER BY day) AS s FROM visits",
     "SELECT ward, day, AVG(cost) OVER (PARTITION BY ward ORDER BY day) AS s FROM visits ORDER BY day",
@@ -219,6 +233,12 @@ def test_constructs_are_offered_in_the_words_that_are_answered(db: Connection) -
         with pytest.raises(HubbubError) as caught:
             db.preview(text, epsilon=0.1)
         assert offered(caught.value) == rewrite
+
+
+@pytest.mark.parametrize("called", ["ANY_VALUE", "FIRST", "LAST", "MODE"])
+def test_a_refused_aggregate_is_called_as_it_was_written(db: Connection, called: str) -> None:
+    with pytest.raises(HubbubError, match=f": {called} cannot be answered privately"):
+        db.preview(f"SELECT {called}(diagnosis) AS d FROM visits", epsilon=0.1)
 
 
 def test_a_refusal_logs_nothing(db: Connection, capfd: pytest.CaptureFixture[str]) -> None:

@@ -16,16 +16,20 @@ from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
 from hubbub.sql.relation.find_inner import put_in_place
 from hubbub.sql.relation.rewrite_parts import (
     column_of,
-    group_keys,
     is_by_person,
+    named_key,
+    named_keys,
     reads_only_tables,
     reads_people,
     sources_of,
     without_end,
+    without_within,
 )
 
 _MEANS = ("GEOMEAN", "GEOMETRIC_MEAN")
 _SPREADS = ("MAD", "KURTOSIS", "KURTOSIS_POP", "SKEWNESS")
+_ONE_VALUE = (exp.Mode, exp.First, exp.Last, exp.AnyValue, exp.ArgMin, exp.ArgMax)
+_LISTS = (exp.GroupConcat, exp.ArrayAgg)
 _TESTS = (exp.LogicalOr, exp.LogicalAnd, exp.Max, exp.Min)
 _TIMES = (exp.Extract, exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
 
@@ -149,22 +153,31 @@ def _is_of_people(select: exp.Select, dataset: Dataset) -> bool:
     return reads_people(select, dataset) or any(not has_aggregates(r) or is_by_person(r, dataset) for r in rows)
 
 
-def modes_by_keys(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
-    """MODE(x) with GROUP BY -> how many rows have each x, and of each key the most frequent one."""
-    mode = tree.find(exp.Mode)
-    value = None if mode is None else mode.this
-    if not isinstance(tree, exp.Select) or value is None or tree.args.get("group") is None or tree.args.get("qualify"):
+def values_by_keys(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
+    """MODE(x), FIRST(x), STRING_AGG(x) with GROUP BY -> how many rows have each x, or the most frequent one.
+
+    Of numbers it is levels, since hardly two of them are alike.
+    """
+    without_within(tree)
+    calls = [each for part in tree.expressions for each in part.find_all(*_ONE_VALUE, *_LISTS)]
+    if not isinstance(tree, exp.Select) or len(calls) != 1 or tree.args.get("qualify") or is_by_person(tree, dataset):
         return None
-    keys = group_keys(tree)
-    if not keys or is_by_person(tree, dataset) or mode not in [each.unalias() for each in tree.expressions]:
+    value, keys = calls[0].this, named_keys(tree)
+    while isinstance(value, exp.Order | exp.Distinct):
+        value = value.this if isinstance(value, exp.Order) else value.expressions[0]
+    if not keys or not isinstance(value, exp.Expr):
         return None
     counted = without_end(tree)
-    named = [each.copy() for each in tree.expressions if each.unalias() in keys] or [key.copy() for key in keys]
-    names = ", ".join(each.alias_or_name or each.sql(dialect="duckdb") for each in named)
+    named = [named_key(key, name) for name, key in keys.items()]
+    declared = column_of(value, tree, dataset)
+    if declared is not None and declared.kind.is_number and not declared.values:
+        counted.set("expressions", [*named, exp.alias_(_levels(value, [0.25, 0.5, 0.75]), value.name)])
+        return counted
     counted.set("expressions", [*named, value.copy(), exp.alias_(exp.Count(this=exp.Star()), "n")])
-    counted.set("group", exp.Group(expressions=[*(key.copy() for key in keys), value.copy()]))
-    first = exp.condition(f"ROW_NUMBER() OVER (PARTITION BY {names} ORDER BY n DESC) = 1", dialect="duckdb")
-    counted.set("qualify", exp.Qualify(this=first))
+    counted.set("group", exp.Group(expressions=[*(key.copy() for key in keys.values()), value.copy()]))
+    if isinstance(calls[0], _ONE_VALUE):
+        first = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(keys)} ORDER BY n DESC) = 1"
+        counted.set("qualify", exp.Qualify(this=exp.condition(first, dialect="duckdb")))
     return counted
 
 
@@ -187,14 +200,9 @@ def windows_over_groups(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         if part.find(exp.Window):
             columns.append(_around(part.copy(), keys, tree, dataset, values))
     inner = without_end(tree)
-    named = [key if _is_named(key, name) else exp.alias_(key, name) for name, key in keys.items()]
-    inner.set("expressions", [*(each.copy() for each in named), *values])
+    inner.set("expressions", [*(named_key(key, name) for name, key in keys.items()), *values])
     inner.set("group", exp.Group(expressions=[key.copy() for key in keys.values()]))
     return exp.select(*columns).from_(inner.subquery("q"))
-
-
-def _is_named(key: exp.Expr, name: str) -> bool:
-    return isinstance(key, exp.Column) and key.name == name
 
 
 def _window_keys(windows: list[exp.Window], select: exp.Select, dataset: Dataset) -> dict[str, exp.Expr]:
@@ -227,8 +235,7 @@ def _groups_alone(tree: exp.Select, windows: list[exp.Window], keys: dict[str, e
     for part in values:
         for window in list(part.find_all(exp.Window)):
             put_in_place(window, window.this.copy())
-    named = [key.copy() if _is_named(key, name) else exp.alias_(key.copy(), name) for name, key in keys.items()]
-    grouped.set("expressions", [*named, *values])
+    grouped.set("expressions", [*(named_key(key, name) for name, key in keys.items()), *values])
     return grouped.group_by(*(key.copy() for key in keys.values())) if keys else grouped
 
 
@@ -304,7 +311,7 @@ OTHER_AGGREGATES = (
     tests_as_counts,
     means_of_logarithms,
     spreads_as_levels,
-    modes_by_keys,
+    values_by_keys,
     windows_over_groups,
     ages_as_differences,
 )

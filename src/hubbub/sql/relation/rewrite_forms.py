@@ -35,7 +35,7 @@ from hubbub.sql.relation.rewrite_parts import (
 from hubbub.sql.relation.rewrite_people import OF_PEOPLE
 
 _BESIDE = (exp.From, exp.Join, exp.In)
-_LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.ApproxTopK)  # aggregates that hand out values of rows
+_LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.ApproxTopK, exp.First, exp.Last, exp.AnyValue, exp.ArgMin, exp.ArgMax)
 _COUNTED = ("HISTOGRAM", "LIST", "STRING_AGG", "LISTAGG", "APPROX_TOP_K", "ENTROPY")
 Form = Callable[[exp.Query, Dataset], exp.Query | None]
 
@@ -142,6 +142,7 @@ def values_with_counts(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 
 def _handed_out(node: exp.Expr) -> exp.Expr | None:
     """The column whose values an aggregate hands out."""
+    node = node.this if isinstance(node, exp.IgnoreNulls) else node
     if not isinstance(node, _LISTS) and not (isinstance(node, exp.Anonymous) and node.name.upper() in _COUNTED):
         return None
     first = node.this if isinstance(node, _LISTS) else node.expressions[0] if node.expressions else None

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
+from hubbub.sql.relation.find_inner import put_in_place
 
 
 def sources_of(select: exp.Select) -> list[exp.Expr]:
@@ -68,6 +69,34 @@ def group_keys(select: exp.Select) -> list[exp.Expr]:
         return named.get(key.name.lower(), key) if isinstance(key, exp.Column) and not key.table else key
 
     return [meant(key).copy() for key in (group.expressions if group is not None else [])]
+
+
+def named_keys(select: exp.Select) -> dict[str, exp.Expr]:
+    """What a SELECT groups by, with the names that its columns have."""
+    keys: dict[str, exp.Expr] = {}
+    for place, key in enumerate(group_keys(select), start=1):
+        shown = next((each.alias_or_name for each in select.expressions if each.unalias() == key), "")
+        keys[shown or key.name or f"key_{place}"] = key
+    return keys
+
+
+def named_key(key: exp.Expr, name: str) -> exp.Expr:
+    """A key as a column of SELECT that has this name."""
+    return key.copy() if isinstance(key, exp.Column) and key.name == name else exp.alias_(key.copy(), name)
+
+
+def without_within(tree: exp.Query) -> None:
+    """MODE() and PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) as calls of x."""
+    for within in list(tree.find_all(exp.WithinGroup)):
+        call, ordered = within.this.copy(), within.expression.expressions
+        if len(ordered) != 1 or (ordered[0].args.get("desc") and not isinstance(call, exp.Mode)):
+            continue
+        if isinstance(call, exp.PercentileCont | exp.PercentileDisc) and call.args.get("expression") is None:
+            call.set("expression", call.this)
+        elif not isinstance(call, exp.Mode):
+            continue
+        call.set("this", ordered[0].this.copy())
+        put_in_place(within, call)
 
 
 def is_by_person(select: exp.Select, dataset: Dataset) -> bool:

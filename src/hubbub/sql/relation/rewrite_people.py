@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.relation.find_inner import put_in_place
-from hubbub.sql.relation.rewrite_parts import group_keys, is_by_person, tables_in
+from hubbub.sql.relation.rewrite_parts import group_keys, is_by_person, named_key, named_keys, tables_in, without_within
 
 _FIRST = (exp.ArgMin, exp.ArgMax, exp.First, exp.Last, exp.AnyValue)
 _LEVELS = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
@@ -21,6 +21,7 @@ _LISTS = (exp.GroupConcat, exp.ArrayAgg)
 
 def _by_person(tree: exp.Query, dataset: Dataset) -> Iterator[exp.Select]:
     """The subqueries with one row per person, or per person and key."""
+    without_within(tree)
     yield from [each for each in tree.find_all(exp.Select) if each is not tree and is_by_person(each, dataset)]
 
 
@@ -44,6 +45,10 @@ def first_rows_of_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         calls = [each for part in select.expressions for each in part.find_all(*_FIRST)]
         if not calls or select.args.get("qualify"):
             continue
+        if len(calls) == 1 and isinstance(calls[0].parent, exp.Filter):
+            select.where(calls[0].parent.expression.this, copy=False)
+            put_in_place(calls[0].parent, calls[0])
+        _filters_as_cases(select)
         orders = [exp.Order(expressions=[_order_of(call, select, dataset)]) for call in calls]
         others = [call for call, order in zip(calls, orders, strict=True) if order != orders[0]]
         values = {id(call): exp.FirstValue(this=_value_of(call).copy()) for call in others}
@@ -54,6 +59,16 @@ def first_rows_of_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         _take_row(select, orders[0], windows)
         changed = True
     return tree if changed else None
+
+
+def _filters_as_cases(select: exp.Select) -> None:
+    """COUNT(*) FILTER (WHERE c) -> COUNT(CASE WHEN c THEN 1 END), which can stand in a window."""
+    for each in [part for shown in select.expressions for part in shown.find_all(exp.Filter)]:
+        call = each.this.copy()
+        value = call.this if isinstance(call.this, exp.Expr) and not isinstance(call.this, exp.Star) else None
+        then = exp.Literal.number(1) if value is None else value
+        call.set("this", exp.Case(ifs=[exp.If(this=each.expression.this.copy(), true=then)]))
+        put_in_place(each, call)
 
 
 def _value_of(call: exp.Expr) -> exp.Expr:
@@ -125,9 +140,9 @@ def levels_of_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         if isinstance(call, exp.Median):
             rows = _rows_below(select, value, named.alias)
             rows.set("qualify", _condition(f"2 * {rank} BETWEEN {count} AND {count} + 2"))
-            named.set("this", exp.Avg(this=exp.column(named.alias)))
-            select.set("group", exp.Group(expressions=[exp.column(key.name) for key in group_keys(select)]))
-            _read_from(select, rows)
+            names = list(named_keys(select))
+            _read_from(select, rows, exp.alias_(exp.Avg(this=exp.column(named.alias)), named.alias))
+            select.set("group", exp.Group(expressions=[exp.column(name) for name in names]))
         elif isinstance(level, exp.Literal) and not level.is_string:
             named.set("this", value)
             select.set("group", None)
@@ -140,19 +155,20 @@ def levels_of_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 
 def _rows_below(select: exp.Select, value: exp.Expr, name: str) -> exp.Select:
     """The rows that a SELECT groups: its keys, and the value under its name."""
-    rows = exp.Select(expressions=[*(key.copy() for key in group_keys(select)), exp.alias_(value.copy(), name)])
+    keys = [named_key(key, called) for called, key in named_keys(select).items()]
+    rows = exp.Select(expressions=[*keys, exp.alias_(value.copy(), name)])
     for part in ("from_", "joins", "where"):
         if select.args.get(part):
             rows.set(part, select.args[part])
     return rows
 
 
-def _read_from(select: exp.Select, rows: exp.Select) -> None:
-    """The SELECT from these rows, instead of from what it read."""
-    for part in ("joins", "where"):
+def _read_from(select: exp.Select, rows: exp.Select, value: exp.Expr) -> None:
+    """The SELECT of its keys and this value from these rows, instead of from what it read."""
+    keys = [exp.column(name) for name in named_keys(select)]
+    for part in ("joins", "where", "group"):
         select.set(part, None)
-    for column in [each for part in select.expressions for each in part.find_all(exp.Column)]:
-        column.set("table", None)
+    select.set("expressions", [*keys, value])
     select.set("from_", exp.From(this=rows.subquery("r")))
 
 
@@ -167,17 +183,14 @@ def modes_of_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         named = _alone(select, exp.Mode)
         if named is None or named.this.this is None or select.args.get("qualify"):
             continue
-        value, keys = named.this.this, group_keys(select)
-        rows = _rows_below(select, value, named.alias)
+        value, keys = named.this.this, named_keys(select)
         count = "n" if named.alias.lower() != "n" else "count_of_it"
+        rows = _rows_below(select, value, named.alias)
         rows.append("expressions", exp.alias_(exp.Count(this=exp.Star()), count))
-        rows.set("group", exp.Group(expressions=[*(key.copy() for key in keys), value.copy()]))
-        named.set("this", exp.column(named.alias))
-        _read_from(select, rows)
-        select.set("expressions", [each.this if each is named else each for each in select.expressions])
-        parts = ", ".join(key.name for key in keys)
-        select.set("group", None)
-        select.set("qualify", _condition(f"ROW_NUMBER() OVER (PARTITION BY {parts} ORDER BY {count} DESC) = 1"))
+        rows.set("group", exp.Group(expressions=[*(key.copy() for key in keys.values()), value.copy()]))
+        _read_from(select, rows, exp.column(named.alias))
+        first = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(keys)} ORDER BY {count} DESC) = 1"
+        select.set("qualify", _condition(first))
         changed = True
     return tree if changed else None
 
