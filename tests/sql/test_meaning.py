@@ -227,6 +227,13 @@ SELECT COUNT(i.n) AS n, COUNT(*) AS m FROM visits v LEFT JOIN items i ON i.vid =
 SELECT COUNT(*) AS n FROM people p WHERE p.pid NOT IN (SELECT v.pid FROM visits v WHERE v.k > 9)
 SELECT COUNT(*) AS n FROM visits v WHERE v.k NOT IN (SELECT z.k FROM visits z WHERE z.pid = v.pid AND z.x > 40)
 SELECT COUNT(*) AS n FROM visits v WHERE v.k NOT IN (SELECT z.k FROM visits z WHERE z.pid = v.pid AND z.k IS NOT NULL AND z.vid < v.vid)
+SELECT COUNT(*) FILTER (WHERE b) AS n, COUNT(*) FILTER (WHERE NOT b) AS m, COUNT(b) AS o FROM (SELECT pid, BOOL_OR(k > 3) AS b FROM visits GROUP BY pid) t
+SELECT COUNT(*) FILTER (WHERE b) AS n, COUNT(*) FILTER (WHERE NOT b) AS m, COUNT(b) AS o FROM (SELECT pid, BOOL_AND(k > 3) FILTER (WHERE ok) AS b FROM visits GROUP BY pid) t
+SELECT COUNT(*) FILTER (WHERE b) AS n, COUNT(*) FILTER (WHERE NOT c) AS m FROM (SELECT pid, MAX(ok) AS b, MIN(ward = 'north') AS c FROM visits GROUP BY pid) t
+SELECT b, COUNT(*) AS n FROM (SELECT pid, BOOL_AND(k IS NOT NULL) AS b FROM visits GROUP BY pid) t GROUP BY b
+SELECT SUM(CAST(b AS INTEGER)) AS n FROM (SELECT pid, BOOL_OR(CAST(ok AS BOOLEAN)) AS b FROM visits GROUP BY pid) t
+SELECT COUNT(*) AS n FROM (SELECT pid FROM visits GROUP BY pid HAVING BOOL_OR(ok) AND NOT BOOL_AND(k > 0)) t
+SELECT COUNT(*) AS n FROM people p WHERE (SELECT BOOL_OR(v.k > 9) FROM visits v WHERE v.pid = p.pid)
 SELECT MAX_K AS m, COUNT(*) AS n FROM (SELECT pid, MAX(k) AS MAX_K FROM visits GROUP BY pid) s GROUP BY 1
 """  # noqa: E501
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Any
 
+import duckdb
 import pytest
 
 from hubbub.sql.compiler import compile as compiler
@@ -160,8 +161,38 @@ def test_where_on_an_aggregate_of_select_says_having() -> None:
         plan_text("SELECT ward, COUNT(*) AS n FROM visits WHERE n > 5 GROUP BY ward", HOSPITAL, gaussian=True)
 
 
+PARTS = (
+    "COUNT(*)",
+    "SUM(cost)",
+    "COUNT(DISTINCT patient_id)",
+    "AVG(v.cost)",
+    "SUM(cost) / COUNT(*)",
+    "sum(cost * 2)",
+    "100.0 * COUNT(*) FILTER (WHERE urgent) / COUNT(*)",
+    "COUNT(*) FILTER (WHERE cost > 5 AND ward <> 'north' AND NOT urgent)",
+    "COUNT(*) FILTER (WHERE ward IN ('north', 'it''s') OR cost BETWEEN 1 AND 3)",
+    "COUNT(cost) FILTER (WHERE ward IS NULL OR diagnosis IS NOT NULL)",
+    "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY cost)",
+    "PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY cost DESC)",
+    "QUANTILE_CONT(cost, 0.9)",
+    "ROUND(AVG(cost), 2)",
+    "STDDEV(cost)",
+    "SUM(-cost)",
+    "MIN(cost * (1 - 0.5))",
+    "1 + COUNT(*)",
+)
+
+
 def test_unnamed_aggregates_have_the_names_of_the_engine() -> None:
-    parts = "COUNT(*), SUM(cost), COUNT(DISTINCT patient_id), AVG(v.cost), COUNT(*), SUM(cost) / COUNT(*)"
-    text = f"SELECT {parts} FROM visits v"
-    names = [output.name for output in plan_text(text, HOSPITAL, gaussian=True).plans[0].outputs]
-    assert names == ["count_star()", "sum(cost)", "count(DISTINCT patient_id)", "avg(v.cost)", "column_5", "column_6"]
+    names = plan_text(f"SELECT {', '.join(PARTS)} FROM visits v", HOSPITAL, gaussian=True).plans[0].outputs
+    with duckdb.connect() as engine:
+        engine.execute("CREATE TABLE visits (patient_id INT, cost DOUBLE, ward TEXT, diagnosis TEXT, urgent BOOLEAN)")
+        engine.execute(f"SELECT {', '.join(PARTS)} FROM visits v")
+        engines = [column[0].replace('"', "") for column in engine.description or ()]  # cost is one of its words
+    assert [output.name for output in names] == engines
+
+
+def test_other_names_are_places() -> None:
+    parts = "COUNT(*), SUM(CASE WHEN urgent THEN cost ELSE 0 END), COUNT(*)"
+    names = plan_text(f"SELECT {parts} FROM visits", HOSPITAL, gaussian=True).plans[0].outputs
+    assert [output.name for output in names] == ["count_star()", "column_2", "column_3"]

@@ -350,10 +350,10 @@ SELECT STRING_AGG(diagnosis, ',') FROM visits
 -- name: ANY_VALUE
 SELECT ANY_VALUE(cost) FROM visits
 -- expected:
--- NotAllowed [P802]: IGNORE NULLS cannot be answered privately. At line 1, column 8:
+-- NotAllowed [P802]: ANY_VALUE cannot be answered privately. At line 1, column 8:
 --     SELECT ANY_VALUE(cost) FROM visits
 --            ^^^^^^^^^^^^^^
---   Only constructs whose privacy is understood are let through.
+--   It would hand out the value of a single row.
 --   docs/sql-coverage.md lists what can be asked.
 --   docs: errors/P802
 

@@ -1253,10 +1253,33 @@ SELECT COUNT(*) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY da
 -- output count_star() = aggregate(count)
 -- rows of one person: 50
 
+-- name: whether any of a person's rows, and whether all
+SELECT COUNT(*) FILTER (WHERE a) AS n, COUNT(*) FILTER (WHERE b) AS m FROM (SELECT patient_id, BOOL_OR(cost > 100) AS a, MIN(urgent) AS b FROM visits GROUP BY patient_id HAVING BOOL_AND(cost < 900)) AS q
+-- expected:
+-- from one row per person as t1
+--   from visits as t0
+--   patient_id = t0.patient_id: integer, the person, step 1
+--   a = eq(aggregate(case(gt(t0.cost, 100), 1, not(gt(t0.cost, 100)), 0, None), max), 1): boolean, 2 values (False, True)
+--   b = eq(aggregate(case(t0.urgent, 1, not(t0.urgent), 0, None), min), 1): boolean, 2 values (False, True)
+--   having eq(aggregate(case(lt(t0.cost, 900), 1, not(lt(t0.cost, 900)), 0, None), min), 1)
+-- output n = aggregate_if(t1.a, count)
+-- output m = aggregate_if(t1.b, count)
+-- rows of one person: 1
+
+-- name: whether any row of everybody
+SELECT BOOL_OR(cost > 100) AS dear FROM visits
+-- expected:
+-- NotAllowed [P802]: BOOL_OR of many people cannot be answered privately. At line 1, column 8:
+--     SELECT BOOL_OR(cost > 100) AS dear FROM visits
+--            ^^^^^^^^^^^^^^^^^^
+--   A single row decides it. Inside one person, in a subquery with GROUP BY the person, it can be worked out.
+--   Use COUNT(*) FILTER (WHERE condition), and compare it with 0.
+--   docs: errors/P802
+
 -- name: a median per person
 SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) AS m FROM visits GROUP BY patient_id) AS q
 -- expected:
--- NotAllowed [P802]: per person, COUNT, SUM, AVG, MIN and MAX can be worked out. At line 1, column 40:
+-- NotAllowed [P802]: per person, COUNT, SUM, AVG, MIN, MAX, BOOL_OR and BOOL_AND can be worked out. At line 1, column 40:
 --     SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) AS m FROM visits GROUP BY patient_id) AS q
 --                                            ^^^^^^^^^^^
 --   The meaning of every part must be clear before data is read.

@@ -101,6 +101,64 @@ OTHERS = [
 ]
 
 
+IN_A_PERSON = [  # what stands in SELECT ... FROM visits GROUP BY person, and what is asked of it
+    ("MEDIAN(cost) AS x", "AVG(x)"),
+    ("MEDIAN(cost) AS x, SUM(cost) AS s", "AVG(x), AVG(s)"),
+    ("QUANTILE_CONT(cost, 0.9) AS x", "AVG(x)"),
+    ("STDDEV(cost) AS x", "AVG(x)"),
+    ("ARG_MIN(cost, day) AS x", "AVG(x)"),
+    ("ARG_MAX(ward, day) AS x, COUNT(*) AS n", "COUNT(*) FILTER (WHERE x = 'north' AND n > 2) AS n"),
+    ("FIRST(ward ORDER BY day) AS x", "COUNT(*) FILTER (WHERE x = 'north') AS n"),
+    ("FIRST(cost ORDER BY day) AS x, LAST(cost ORDER BY day) AS y", "AVG(x - y)"),
+    ("LAST(diagnosis) AS x", "COUNT(*) FILTER (WHERE x = 'flu') AS n"),
+    ("ANY_VALUE(diagnosis) AS x", "COUNT(*) FILTER (WHERE x = 'flu') AS n"),
+    ("MODE(diagnosis) AS x", "COUNT(*) FILTER (WHERE x = 'flu') AS n"),
+    ("MODE(ward) AS n", "COUNT(*) FILTER (WHERE n = 'north') AS m"),
+    ("STRING_AGG(DISTINCT diagnosis, ',') AS x", "COUNT(*) AS n"),
+    ("LIST(diagnosis) AS x", "AVG(x)"),
+    ("PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY cost) AS x", "AVG(x)"),
+    ("MODE() WITHIN GROUP (ORDER BY ward) AS x", "COUNT(*) FILTER (WHERE x = 'north') AS n"),
+    ("ARG_MIN(cost, day) FILTER (WHERE ward = 'north') AS x", "AVG(x)"),
+    ("ARG_MIN(cost, day) AS x, COUNT(*) FILTER (WHERE ward = 'north') AS k", "AVG(x) FILTER (WHERE k > 1) AS n"),
+]
+PEOPLE = [
+    *(f"SELECT {asked} FROM (SELECT person, {parts} FROM visits GROUP BY person)" for parts, asked in IN_A_PERSON),
+    "WITH f AS (SELECT v.person AS p, MODE(v.ward) AS w FROM visits v GROUP BY 1) SELECT w, COUNT(*) FROM f GROUP BY w",
+    "SELECT w, m, COUNT(*) FROM (SELECT person, UPPER(ward) AS w, MODE(diagnosis) AS m FROM visits GROUP BY person, w) "
+    "GROUP BY w, m",
+    "SELECT w, AVG(m) AS a FROM (SELECT person, UPPER(ward) AS w, MEDIAN(cost) AS m FROM visits GROUP BY 1, 2) "
+    "GROUP BY w",
+    "SELECT COUNT(*) AS n FROM (SELECT person FROM visits GROUP BY person HAVING MEDIAN(cost) > 50)",
+    "SELECT person, ARG_MAX(cost, day) AS last FROM visits GROUP BY person",
+    "SELECT person, BOOL_OR(cost > 900) AS dear FROM visits GROUP BY person",
+]
+WHOLE = [
+    "SELECT BOOL_OR(cost > 900) AS dear FROM visits",
+    "SELECT ward, BOOL_AND(diagnosis = 'flu') AS flu FROM visits GROUP BY ward",
+    "SELECT BOOL_OR(cost > 900) FILTER (WHERE diagnosis = 'flu') AS dear FROM visits",
+    "SELECT MAX(cost > 900) AS dear FROM visits",
+    "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING BOOL_OR(cost > 900)",
+    "SELECT GEOMEAN(cost) AS g FROM visits",
+    "SELECT ward, GEOMETRIC_MEAN(cost) FILTER (WHERE diagnosis = 'flu') AS g FROM visits GROUP BY ward",
+    "SELECT ward, MAD(cost) AS m FROM visits GROUP BY ward",
+    "SELECT KURTOSIS(cost), COUNT(*) AS n FROM visits",
+    "SELECT SKEWNESS(cost) / 2 AS s FROM visits",
+    "SELECT NTILE(4) OVER (ORDER BY cost) AS q, COUNT(*) FROM visits GROUP BY q",
+    "SELECT ward, MODE(diagnosis) FROM visits GROUP BY ward",
+    "SELECT MODE() WITHIN GROUP (ORDER BY ward) AS w FROM visits",
+    "SELECT FIRST(diagnosis) AS d FROM visits",
+    "SELECT ward, ARG_MAX(diagnosis, cost) AS d FROM visits GROUP BY ward",
+    "SELECT ward, ANY_VALUE(diagnosis) AS d FROM visits GROUP BY ward",
+    "SELECT ward, STRING_AGG(diagnosis, ',') AS d FROM visits GROUP BY ward",
+    "SELECT ward, ARRAY_AGG(cost) AS d FROM visits GROUP BY ward",
+    "SELECT MONTH(day) AS m, MODE(ward) AS w FROM visits GROUP BY m ORDER BY m",
+    "SELECT day, SUM(cost) OVER (ORDER BY day) AS s FROM visits",
+    "SELECT ward, day, AVG(cost) OVER (PARTITION BY ward ORDER BY day) AS s FROM visits ORDER BY day",
+    "SELECT ward, AVG(cost) OVER (PARTITION BY ward) AS s FROM visits",
+    "SELECT AVG(AGE(DATE '2026-01-01', day)) AS d FROM visits",
+    "SELECT AVG(EXTRACT(MONTH FROM AGE(day))) AS d FROM visits",
+    "SELECT COUNT(*) AS n FROM visits WHERE AGE(DATE '2026-01-01', day) > INTERVAL '2 months'",
+]
 VALUES = [
     "SELECT DISTINCT diagnosis FROM visits",
     "SELECT HISTOGRAM(diagnosis) FROM visits",
@@ -117,7 +175,7 @@ def test_who_asks_for_values_is_shown_how_to_count_them(db: Connection, text: st
     assert "`SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis`" in str(caught.value)
 
 
-@pytest.mark.parametrize("text", [*BESIDE, *ACROSS, *OTHERS])
+@pytest.mark.parametrize("text", [*BESIDE, *ACROSS, *OTHERS, *PEOPLE, *WHOLE])
 def test_a_refusal_is_free_and_prints_a_statement_that_is_answered(db: Connection, text: str) -> None:
     before = (db.budget.entries, db.ledger.balance(db.dataset.population).spent)
     with pytest.raises(HubbubError) as caught:
@@ -146,10 +204,41 @@ def test_constructs_are_offered_in_the_words_that_are_answered(db: Connection) -
             "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward WITH CUBE",
             "SELECT ward, COUNT(*) AS n FROM visits GROUP BY CUBE (ward)",
         ),
+        (
+            "SELECT w, COUNT(*) AS n FROM (SELECT person, ARG_MIN(ward, day) AS w FROM visits GROUP BY person) "
+            "GROUP BY w",
+            "SELECT w, COUNT(*) AS n FROM (SELECT person, ward AS w FROM visits QUALIFY ROW_NUMBER() OVER "
+            "(PARTITION BY person ORDER BY day) = 1) GROUP BY w",
+        ),
+        (
+            "SELECT BOOL_AND(cost > 900) AS dear FROM visits",
+            "SELECT COUNT(*) FILTER(WHERE NOT cost > 900) AS n FROM visits",
+        ),
+        ("SELECT GEOMEAN(cost) AS g FROM visits", "SELECT EXP(AVG(LN(CLIP(cost, 1, 1000)))) AS g FROM visits"),
+        (
+            "SELECT q, COUNT(*) FROM (SELECT NTILE(4) OVER (ORDER BY cost) AS q FROM visits) GROUP BY q",
+            "SELECT QUANTILE_CONT(cost, [0.25, 0.5, 0.75]) AS part FROM visits",
+        ),
+        (
+            "SELECT ward, MODE(diagnosis) FROM visits GROUP BY ward",
+            "SELECT ward, diagnosis, COUNT(*) AS n FROM visits GROUP BY ward, diagnosis "
+            "QUALIFY ROW_NUMBER() OVER (PARTITION BY ward ORDER BY n DESC) = 1",
+        ),
+        (
+            "SELECT day, SUM(cost) OVER (ORDER BY day) AS s FROM visits",
+            "SELECT day, SUM(value_1) OVER (ORDER BY day) AS s FROM (SELECT CAST(day AS DATE) AS day, SUM(cost) AS "
+            "value_1 FROM visits GROUP BY CAST(day AS DATE)) AS q",
+        ),
     ):
         with pytest.raises(HubbubError) as caught:
             db.preview(text, epsilon=0.1)
         assert offered(caught.value) == rewrite
+
+
+@pytest.mark.parametrize("called", ["ANY_VALUE", "FIRST", "LAST", "MODE"])
+def test_a_refused_aggregate_is_called_as_it_was_written(db: Connection, called: str) -> None:
+    with pytest.raises(HubbubError, match=f": {called} cannot be answered privately"):
+        db.preview(f"SELECT {called}(diagnosis) AS d FROM visits", epsilon=0.1)
 
 
 def test_a_refusal_logs_nothing(db: Connection, capfd: pytest.CaptureFixture[str]) -> None:

@@ -146,8 +146,27 @@ def _noisy_aggregate(node: exp.Expr, grouped: GroupedRows) -> Expr:
 def _exact_aggregate(node: exp.Expr, grouped: GroupedRows, *, cap: int | None) -> Expr:
     aggregate = type_aggregate(node, grouped.references, grouped.text, exact=True)
     if aggregate.param.function not in _EXACT:
-        raise grouped.text.refusal(NotAllowed, node, "per person, COUNT, SUM, AVG, MIN and MAX can be worked out.")
+        raise grouped.text.refusal(
+            NotAllowed, node, "per person, COUNT, SUM, AVG, MIN, MAX, BOOL_OR and BOOL_AND can be worked out."
+        )
+    if _is_extreme(aggregate.param.function, aggregate.args[:1]):
+        return build("eq", [_as_number(aggregate), literal(1)])
     return replace(aggregate, facts=aggregate_facts(aggregate, cap))
+
+
+def _as_number(aggregate: Expr) -> Expr:
+    """The largest or smallest of conditions, of which one is 1 if it holds, 0 if not, and missing if that is open."""
+    holds, *rest = aggregate.args
+    if holds.op == "cast" and holds.args[0].kind is Kind.BOOLEAN:  # as a parser prints BOOL_OR(holds)
+        holds = holds.args[0]
+    value = build("case", [holds, literal(1), build("not", [holds]), literal(0), literal(None)])
+    number = replace(aggregate, args=(value, *rest), facts=_aggregate_facts(aggregate.param.function, [value]))
+    return replace(number, facts=aggregate_facts(number, None))
+
+
+def _is_extreme(function: str, args: Sequence[Expr]) -> bool:
+    """Whether it is whether any condition holds, or whether all do: MAX or MIN of them."""
+    return function in ("min", "max") and bool(args) and args[0].kind is Kind.BOOLEAN
 
 
 def type_aggregate(node: exp.Expr, references: References, text: QueryText, *, exact: bool = False) -> Expr:
@@ -230,6 +249,12 @@ def _read_function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Exp
 def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryText, *, exact: bool) -> None:
     if argument.op == "literal" and argument.param is None:
         raise text.refusal(WrongType, node, "NULL has nothing to add up.")
+    if isinstance(node, exp.LogicalOr | exp.LogicalAnd) and argument.kind is not Kind.BOOLEAN:
+        raise text.refusal(WrongType, node, "a condition is needed here.", fix="Write BOOL_OR(x > 0).")
+    if _is_extreme(function, [argument]):
+        if exact:
+            return
+        raise _refuse_extreme(node, function, text)
     any_kind = function == "count" or (argument.kind is Kind.DATE and function in ("min", "max", "quantile"))
     if argument.kind is Kind.TIMESTAMP and function in ("min", "max", "quantile"):
         if exact and function != "quantile":
@@ -247,6 +272,17 @@ def _check_argument(node: exp.Expr, function: str, argument: Expr, text: QueryTe
         )
     if not any_kind and not argument.kind.is_number:
         raise _refuse_text(node, argument, text)
+
+
+def _refuse_extreme(node: exp.Expr, function: str, text: QueryText) -> QueryError:
+    called = "BOOL_OR" if function == "max" else "BOOL_AND"
+    return text.refusal(
+        NotAllowed,
+        node,
+        f"{called} of many people cannot be answered privately.",
+        "A single row decides it. Inside one person, in a subquery with GROUP BY the person, it can be worked out.",
+        f"Use COUNT(*) FILTER (WHERE {'condition' if function == 'max' else 'NOT condition'}), and compare it with 0.",
+    )
 
 
 def _refuse_text(node: exp.Expr, argument: Expr, text: QueryText) -> QueryError:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from hubbub.relations import limits
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.syntax.parse import parse, without_log
-from hubbub.sql.relation.rewrite_forms import AFTER, ALONE, FIRST
+from hubbub.sql.relation.rewrite_forms import AFTER, ALONE, FIRST, THRESHOLDS
 from hubbub.terms import MixesPeople, NotAllowed, QueryError, UnknownName
 
 _OFFERED = (NotAllowed, MixesPeople, UnknownName)
@@ -52,7 +52,8 @@ def _candidates(tree: exp.Query, dataset: Dataset) -> Iterator[tuple[str, str]]:
     """What to say, and a statement: one form alone, what can be released first, and one form after another."""
     known = {tree.sql(dialect="duckdb")}
     after: list[tuple[str, exp.Query]] = []
-    for lead, forms in (("Ask `{}`.", ALONE), ("First ask `{}`, and write what is released in its place.", FIRST)):
+    first = "First ask `{}`, and write what is released in its place."
+    for lead, forms in ((first, THRESHOLDS), ("Ask `{}`.", ALONE), (first, FIRST)):
         for form in forms:
             new = form(tree.copy(), dataset)
             if new is not None and (words := new.sql(dialect="duckdb")) not in known:

@@ -15,6 +15,7 @@ from hubbub.sql.compiler.syntax.plain_forms import write_distinct_on
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
 from hubbub.sql.relation.find_inner import put_in_place
+from hubbub.sql.relation.rewrite_aggregates import OTHER_AGGREGATES, parts_as_thresholds
 from hubbub.sql.relation.rewrite_constructs import OTHER_WORDS, nested_aggregates, pivot_as_filters
 from hubbub.sql.relation.rewrite_parts import (
     aggregated_condition,
@@ -31,10 +32,11 @@ from hubbub.sql.relation.rewrite_parts import (
     tables_in,
     without_end,
 )
+from hubbub.sql.relation.rewrite_people import OF_PEOPLE
 
 _BESIDE = (exp.From, exp.Join, exp.In)
-_LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.ApproxTopK)  # aggregates that hand out values of rows
-_COUNTED = ("HISTOGRAM", "LIST", "STRING_AGG", "LISTAGG", "APPROX_TOP_K")
+_LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.ApproxTopK, exp.First, exp.Last, exp.AnyValue, exp.ArgMin, exp.ArgMax)
+_COUNTED = ("HISTOGRAM", "LIST", "STRING_AGG", "LISTAGG", "APPROX_TOP_K", "ENTROPY")
 Form = Callable[[exp.Query, Dataset], exp.Query | None]
 
 
@@ -97,9 +99,15 @@ def groups_over_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         each if isinstance(each, exp.Alias) else exp.alias_(each, f"value_{i + 1}") for i, each in enumerate(values)
     ]
     inner.set("expressions", [person.copy(), *(key.copy() for key in keys), *(each.copy() for each in values)])
-    means = [exp.alias_(exp.Avg(this=exp.column(each.alias)), each.alias) for each in values]
+    means = [exp.alias_(exp.Avg(this=_as_number(each)), each.alias) for each in values]
     outer = exp.select(*(exp.column(key.name) for key in keys), *means).from_(inner.subquery("q"))
     return outer.group_by(*(exp.column(key.name) for key in keys)) if keys else outer
+
+
+def _as_number(value: exp.Expr) -> exp.Expr:
+    """A column of a subquery that can be averaged: 1 or 0 for whether a condition holds."""
+    column = exp.column(value.alias)
+    return exp.cast(column, "INTEGER") if isinstance(value.unalias(), exp.LogicalOr | exp.LogicalAnd) else column
 
 
 def rows_as_aggregates(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
@@ -134,6 +142,7 @@ def values_with_counts(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 
 def _handed_out(node: exp.Expr) -> exp.Expr | None:
     """The column whose values an aggregate hands out."""
+    node = node.this if isinstance(node, exp.IgnoreNulls) else node
     if not isinstance(node, _LISTS) and not (isinstance(node, exp.Anonymous) and node.name.upper() in _COUNTED):
         return None
     first = node.this if isinstance(node, _LISTS) else node.expressions[0] if node.expressions else None
@@ -178,28 +187,6 @@ def numbers_of_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
         if isinstance(inner, exp.Select) and has_aggregates(inner):
             return inner.copy()
     return None
-
-
-def parts_as_thresholds(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
-    """NTILE over people -> the thresholds between the parts."""
-    tile = tree.find(exp.Ntile)
-    window = None if tile is None else tile.parent
-    select = None if tile is None else tile.find_ancestor(exp.Select)
-    if (
-        tile is None
-        or select is None
-        or not isinstance(window, exp.Window)
-        or (order := window.args.get("order")) is None
-    ):
-        return None
-    many = int(tile.this.name) if isinstance(tile.this, exp.Literal) and tile.this.name.isdigit() else 0
-    if not 2 <= many <= 10:
-        return None
-    value = order.expressions[0].this
-    rows = without_end(select)
-    levels = [f"QUANTILE_CONT({value.sql(dialect='duckdb')}, {round(i / many, 6)}) AS part_{i}" for i in range(1, many)]
-    rows.set("expressions", [])
-    return rows.select(*levels, dialect="duckdb")
 
 
 def without_limits(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
@@ -283,6 +270,8 @@ def clipped_values(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 
 
 ALONE: tuple[Form, ...] = (
+    *OF_PEOPLE,
+    *OTHER_AGGREGATES,
     nested_aggregates,
     pivot_as_filters,
     windows_inside_people,
@@ -298,7 +287,5 @@ ALONE: tuple[Form, ...] = (
     numbers_by_keys,
 )
 AFTER: tuple[Form, ...] = (*ALONE, clipped_values)
-FIRST: tuple[Form, ...] = (
-    parts_as_thresholds,
-    numbers_of_people,
-)  # what can be released first, and then written as a number
+THRESHOLDS: tuple[Form, ...] = (parts_as_thresholds,)  # released first, and what is near a part of people before all
+FIRST: tuple[Form, ...] = (numbers_of_people,)  # what can be released first, and then written as a number

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from hubbub.schema import Dataset, Kind, Table
+from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
+from hubbub.sql.relation.find_inner import put_in_place
 
 
 def sources_of(select: exp.Select) -> list[exp.Expr]:
@@ -52,6 +53,68 @@ def person_of(select: exp.Select, dataset: Dataset) -> exp.Column | None:
         link = table.link
         if link is not None and dataset.unit:
             return exp.column(link.column, table=part.alias_or_name if several else None)
+    return None
+
+
+def group_keys(select: exp.Select) -> list[exp.Expr]:
+    """What a SELECT groups by, where it names columns of its own by place or alias."""
+    group = select.args.get("group")
+    named = {each.alias.lower(): each.this for each in select.expressions if isinstance(each, exp.Alias)}
+
+    def meant(key: exp.Expr) -> exp.Expr:
+        place = int(key.name) if isinstance(key, exp.Literal) and key.name.isdigit() else 0
+        if 1 <= place <= len(select.expressions):
+            shown: exp.Expr = select.expressions[place - 1]
+            return shown.unalias()
+        return named.get(key.name.lower(), key) if isinstance(key, exp.Column) and not key.table else key
+
+    return [meant(key).copy() for key in (group.expressions if group is not None else [])]
+
+
+def named_keys(select: exp.Select) -> dict[str, exp.Expr]:
+    """What a SELECT groups by, with the names that its columns have."""
+    keys: dict[str, exp.Expr] = {}
+    for place, key in enumerate(group_keys(select), start=1):
+        shown = next((each.alias_or_name for each in select.expressions if each.unalias() == key), "")
+        keys[shown or key.name or f"key_{place}"] = key
+    return keys
+
+
+def named_key(key: exp.Expr, name: str) -> exp.Expr:
+    """A key as a column of SELECT that has this name."""
+    return key.copy() if isinstance(key, exp.Column) and key.name == name else exp.alias_(key.copy(), name)
+
+
+def without_within(tree: exp.Query) -> None:
+    """MODE() and PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) as calls of x."""
+    for within in list(tree.find_all(exp.WithinGroup)):
+        call, ordered = within.this.copy(), within.expression.expressions
+        if len(ordered) != 1 or (ordered[0].args.get("desc") and not isinstance(call, exp.Mode)):
+            continue
+        if isinstance(call, exp.PercentileCont | exp.PercentileDisc) and call.args.get("expression") is None:
+            call.set("expression", call.this)
+        elif not isinstance(call, exp.Mode):
+            continue
+        call.set("this", ordered[0].this.copy())
+        put_in_place(within, call)
+
+
+def is_by_person(select: exp.Select, dataset: Dataset) -> bool:
+    """Whether a SELECT has groups of one person each."""
+    person = person_of(select, dataset)
+    return person is not None and any(
+        isinstance(key, exp.Column) and key.name.lower() == person.name.lower() for key in group_keys(select)
+    )
+
+
+def column_of(node: exp.Expr, select: exp.Select, dataset: Dataset) -> Column | None:
+    """The declared column that a name refers to."""
+    if not isinstance(node, exp.Column):
+        return None
+    for part, table in tables_in(select, dataset):
+        declared = table.column(node.name)
+        if declared is not None and node.table.lower() in ("", part.alias_or_name.lower()):
+            return declared
     return None
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from hubbub.sql.compiler.syntax.engine_names import aggregate_name
 from hubbub.sql.compiler.syntax.plain_forms import write_group_by_all
-from hubbub.sql.compiler.syntax.scopes import aggregate_name
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates, is_aggregate
 
 _STAYS = ("from_", "joins", "where", "group")  # with the question

@@ -32,6 +32,8 @@ _AGGREGATES = frozenset(
             "Avg",
             "Min",
             "Max",
+            "LogicalOr",
+            "LogicalAnd",
             "Variance",
             "VariancePop",
             "Stddev",
@@ -71,6 +73,7 @@ _REASONS = {
     "ArrayAgg": ("ARRAY_AGG", "It would hand out values of single rows."),
     "GroupConcat": ("STRING_AGG", "It would hand out values of single rows."),
     "First": ("FIRST", "It would hand out the value of a single row."),
+    "Last": ("LAST", "It would hand out the value of a single row."),
     "AnyValue": ("ANY_VALUE", "It would hand out the value of a single row."),
     "ArgMax": ("ARG_MAX", "It would hand out the value of a single row."),
     "ArgMin": ("ARG_MIN", "It would hand out the value of a single row."),
@@ -81,8 +84,9 @@ _REASONS = {
     "Parameter": ("a parameter", "The text is planned as it stands."),
     "Array": ("a list", "Lists are the levels of a quantile that is a column by itself, as plain numbers."),
 }
+_ALONE = {"Mode": "SELECT {value}, COUNT(*) AS n FROM {rows} GROUP BY {value} ORDER BY n DESC LIMIT 1"}
 _NEAREST = {
-    "Mode": "SELECT {value}, COUNT(*) AS n FROM {rows} GROUP BY {value} ORDER BY n DESC LIMIT 1",
+    "Mode": "Count the rows of each value, and take the most frequent one after the noise.",
     "Array": "SELECT QUANTILE_CONT(x, [0.25, 0.5, 0.75]) AS q, or one call for each level.",
     "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
     "Intersect": "Count each part, or use EXISTS on the same person's rows.",
@@ -108,8 +112,6 @@ _INSTEAD = {  # what other engines call it
     "iif": "Write IF(condition, x, y), or CASE.",
     "percentile": "Write QUANTILE_CONT(x, 0.9).",
     "approx_percentile": "Write QUANTILE_CONT(x, 0.9).",
-    "bool_or": "Write COUNT(*) FILTER (WHERE condition) > 0 in HAVING, or COUNT it.",
-    "bool_and": "Write COUNT(*) FILTER (WHERE NOT condition) = 0 in HAVING, or COUNT it.",
     "geomean": "Write EXP(AVG(LN(CLIP(x, 1, 100)))).",
 }
 
@@ -240,7 +242,8 @@ _PARTS: dict[str, set[str]] = {
 
 
 def _refuse_node(node: exp.Expr, text: QueryText) -> QueryError:
-    name = type(node).__name__
+    is_wrapped = isinstance(node, exp.IgnoreNulls)  # as the parser does with ANY_VALUE
+    name = type(node.this if is_wrapped else node).__name__
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
     called, why = _REASONS.get(name, (words, "Only constructs whose privacy is understood are let through."))
     if isinstance(node, exp.Command):
@@ -256,12 +259,13 @@ def _refuse_node(node: exp.Expr, text: QueryText) -> QueryError:
 
 def _nearest(node: exp.Expr) -> str:
     """The shortest way on; of a simple question, the question itself."""
-    if isinstance(node, exp.Mode):
-        value = node.this.sql(dialect="duckdb") if isinstance(node.this, exp.Column) else "x"
-        table = node.find_ancestor(exp.Select)
+    table = node.find_ancestor(exp.Select)
+    if isinstance(node, exp.Mode) and (table is None or (table.args.get("group") is None and table.parent is None)):
+        column = node.parent.expression.expressions[0].this if isinstance(node.parent, exp.WithinGroup) else node.this
+        value = column.sql(dialect="duckdb") if isinstance(column, exp.Column) else "x"
         source = table.args.get("from_") if table is not None else None
         rows = source.this.sql(dialect="duckdb") if source is not None and isinstance(source.this, exp.Table) else "t"
-        return _NEAREST["Mode"].format(value=value, rows=rows)
+        return _ALONE["Mode"].format(value=value, rows=rows)
     return _NEAREST.get(type(node).__name__, "docs/sql-coverage.md lists what can be asked.")
 
 

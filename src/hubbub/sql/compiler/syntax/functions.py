@@ -159,6 +159,8 @@ AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Avg: "avg",
     exp.Min: "min",
     exp.Max: "max",
+    exp.LogicalOr: "max",  # BOOL_OR and BOOL_AND, of conditions
+    exp.LogicalAnd: "min",
     exp.Variance: "var_samp",
     exp.VariancePop: "var_pop",
     exp.Stddev: "stddev_samp",

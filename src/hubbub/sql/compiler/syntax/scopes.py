@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from hubbub.relations import limits
 from hubbub.schema import Dataset, Table, is_reserved
+from hubbub.sql.compiler.syntax.engine_names import aggregate_name
 from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.syntax.tree_parts import (
     has_aggregates,
@@ -314,28 +315,6 @@ def output_name(node: exp.Expr, index: int, text: QueryText) -> str:
     if is_reserved(name):
         raise text.refusal(UnknownName, node, "names that begin with _hb_ are ours.", fix="Choose another alias.")
     return name or f"column_{index + 1}"
-
-
-_CALLED: dict[type[exp.Expr], str] = {
-    **{exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"},
-    **{exp.Min: "min", exp.Max: "max", exp.Median: "median"},
-}
-
-
-def aggregate_name(node: exp.Expr) -> str:
-    """The engine's name for a plain aggregate without an alias: count_star(), sum(cost), count(DISTINCT patient_id)."""
-    called, argument = _CALLED.get(type(node), ""), node.this if isinstance(node, exp.Func) else None
-    if not called:
-        return ""
-    if called == "count" and (argument is None or isinstance(argument, exp.Star)):
-        return "count_star()"
-    distinct, column = False, argument
-    if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
-        distinct, column = True, argument.expressions[0]
-    if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
-        return ""
-    shown = f"{column.table}.{column.name}" if column.table else column.name
-    return f"{called}({'DISTINCT ' if distinct else ''}{shown})"
 
 
 def _plain_outputs(tree: exp.Select, text: QueryText) -> tuple[SelectOutput, ...]:
