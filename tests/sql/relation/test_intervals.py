@@ -67,6 +67,28 @@ def test_what_tells_numbers_apart_is_covered_where_they_are_equal(text: str) -> 
     assert holds >= ENOUGH
 
 
+def _counts(*values: int) -> Release:
+    """Whole numbers with Laplace noise of scale 18, whose 95% are 53 to either side."""
+    counts = NoisyColumn("COUNT(*)", Fraction(1), Noise("laplace", Fraction(18)), values)
+    keys = (KeyColumn("k", tuple(range(len(values))), "integer"),)
+    columns = (ReleasedColumn("k", formulas.Key(0)), ReleasedColumn("x", formulas.Ref(0)))
+    return Release(keys=keys, measures=(counts,), columns=columns, guarantee=Guarantee(PureDP(Fraction(1))))
+
+
+@pytest.mark.parametrize("values", [(26, 32, -6, 0), (-36, 54, -18)], ids=["half of all", "of nothing"])
+def test_a_share_of_a_total_that_may_be_0_is_not_known(values: tuple[int, ...]) -> None:
+    """A half stays one where it and another number move alike; a share of 0 is infinite."""
+    for told, (low, high) in zip(*_shares(_counts(*values)), strict=True):
+        assert low == -np.inf or low <= told  # type: ignore[operator]
+        assert high == np.inf or told <= high  # type: ignore[operator]
+        assert high - low > 0.5  # type: ignore[operator]
+
+
+def _shares(released: Release) -> tuple[Sequence[object], Sequence[tuple[object, object]]]:
+    answer = around("SELECT k, x / SUM(x) OVER () AS f FROM t0", released)
+    return answer["f"].values, answer.intervals(0.95)["f"]
+
+
 @pytest.mark.parametrize("length", ["STDDEV_SAMP(x)", "SQRT(SUM((x - 200) * (x - 200)))"])
 def test_a_length_of_nothing_is_covered(length: str) -> None:
     """Of 300 groups of eight equal numbers the percentiles of redraws hold none, and the basic interval 240."""

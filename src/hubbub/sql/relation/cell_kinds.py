@@ -197,6 +197,7 @@ class CellKinds:
             lows[at], highs[at] = own - np.maximum(wide, 0), own + np.maximum(wide, 0)
             length = np.sqrt(np.maximum(2 * own**2 - highs[at] ** 2, 0.0))
             lows[at] = np.where(least[:, 0] >= 0, np.minimum(lows[at], length), lows[at])
+        lows[at], highs[at] = np.where(np.isinf(own), -np.inf, lows[at]), np.where(np.isinf(own), np.inf, highs[at])
         return lows, highs
 
     @cached_property
@@ -224,12 +225,13 @@ def _same(worlds: Floats, values: Floats) -> NDArray[np.bool_]:
 
 
 def _is_monotone(numbers: Floats, results: Floats) -> NDArray[np.bool_]:
-    """By column, whether results rise, or fall, with their numbers in all redraws, and are alike where these are."""
+    """By column, whether results are finite, rise or fall with their numbers in all redraws, and tie as these do."""
     order = np.argsort(numbers, axis=0, kind="stable")
     sorted_ = np.take_along_axis(numbers, order, axis=0)
-    steps = np.diff(np.take_along_axis(results, order, axis=0), axis=0)
+    finite = np.isfinite(results).all(axis=0)
     with np.errstate(all="ignore"):
+        steps = np.diff(np.take_along_axis(results, order, axis=0), axis=0)
         slack = 1e-9 * np.abs(results).max(axis=0)
         ties = np.diff(sorted_, axis=0) == 0
         alike = (~ties | (np.abs(steps) <= slack)).all(axis=0)
-        return np.asarray(alike & ((steps >= -slack).all(axis=0) | (steps <= slack).all(axis=0)))
+        return np.asarray(finite & alike & ((steps >= -slack).all(axis=0) | (steps <= slack).all(axis=0)))
