@@ -20,7 +20,7 @@ from hubbub.accounting import costs, epsilon
 from hubbub.accounting.either_way import BasicCost, basic_cost, own_delta
 from hubbub.mechanisms import DiscreteGaussian, Geometric
 from hubbub.mechanisms.common import KeyWeights
-from hubbub.releases import Release
+from hubbub.releases import Release, formulas
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import measurement
 from hubbub.sql.answer.show import release
@@ -239,6 +239,22 @@ def test_people_of_keys_below_the_threshold_are_covered_given_that_they_are_name
     measures = answer.measures[0]
     plain = measures.noise.error(0.95)  # what the interval would be if nothing had been left out
     assert np.mean([abs(value - number) <= plain for value in measures.values]) < 0.9
+
+
+def test_keys_for_which_there_is_no_room_raise_the_threshold_that_intervals_know() -> None:
+    """Given that a key is among the largest, what was left out is the least that it could have been told with."""
+    chooser = spent_on(PEOPLE).chooser
+    assert chooser is not None
+    number = chooser.threshold
+    keys = [f"c{i}" for i in range(60_000)]
+    answer = _released(PEOPLE, [(key, number, 0) for key in keys])
+    assert 5_000 < len(answer) < 10_000
+    assert any(f"the {len(answer):,} with the most people" in note for note in answer.notes)
+    [told] = [each.formula for each in answer.columns if isinstance(each.formula, formulas.Thresholded)]
+    assert told.least > number
+    lows, highs = answer["n"].interval(0.95)
+    covered = np.mean([low <= number <= high for low, high in zip(lows, highs, strict=True)])
+    assert covered >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / len(answer))
 
 
 @pytest.mark.parametrize("sigmas", [1, 2])

@@ -67,6 +67,7 @@ class NoisyResult:
     quantiles: tuple[Quantiles | QuantilePairs, ...]
     fine: int = 1  # the integers count parts of a step, so many of them to one
     people: tuple[int, ...] = ()  # the noisy numbers of people that chose the keys, where they are told
+    left_out: int | None = None  # the largest noisy number of a chosen key for which there was no room
 
 
 def run(
@@ -84,10 +85,11 @@ def run(
     left = list(statements)
     keys: tuple[Key, ...] = public_keys(plan.keys)
     people: tuple[int, ...] = ()
+    left_out: int | None = None
     numbers: list[int] = []
     if plan.selection is not None:
         rows = engine.rows(left.pop(0).sql, seconds=seconds)
-        chosen = _chosen_keys(plan, [row[:-1] for row in rows], spent)
+        chosen, left_out = _chosen_keys(plan, [row[:-1] for row in rows], spent)
         keys, people = tuple(chosen), () if plan.selection.weighted else tuple(chosen.values())
         numbers = _numbers_of(plan, rows, chosen)
     texts = [each.of_keys(numbers) for each in left]
@@ -96,7 +98,7 @@ def run(
     noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
     read = [_read_quantiles(engine, plan, spent, index, keys, each, seconds) for index, each in enumerate(texts)]
     quantiles = tuple(read[reading.curve][reading] for reading in plan.quantiles)
-    return NoisyResult(keys, noisy, quantiles, people=people)
+    return NoisyResult(keys, noisy, quantiles, people=people, left_out=left_out)
 
 
 def _noisy(spent: NoiseAllocation, index: int, column: Sequence[int]) -> tuple[int, ...]:
@@ -166,19 +168,26 @@ def _value(value: Any, kind: Kind) -> Value | None:
     return given
 
 
-def _chosen_keys(plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], spent: NoiseAllocation) -> dict[Key, int]:
-    """The keys that many people have, with the noisy sums that say so; as many as the stored answer has room for."""
+def _chosen_keys(
+    plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], spent: NoiseAllocation
+) -> tuple[dict[Key, int], int | None]:
+    """The keys that many people have, with the noisy sums that say so, and the largest sum of a key that is left out.
+
+    There are as many as the stored answer has room for, those with the largest sums.
+    """
     assert spent.chooser is not None
     named = spent.chooser.release({key: sums[0] for key, sums in _summed_rows(plan, rows).items()})
     room = CHOSEN_SIZE - 4096
-    kept = []
-    for key in sorted(named, key=lambda key: -named[key]):
+    kept: list[Key] = []
+    falling = sorted(named, key=lambda key: (-named[key], _order(key)))
+    for key in falling:
         numbers = _NUMBER * (len(plan.measures) + 1) + _PAIR * len(plan.quantiles)
         room -= len(json.dumps([_plain(value) for value in key])) + numbers
         if room < 0:
             break
         kept.append(key)
-    return {key: named[key] for key in sorted(kept, key=_order)}
+    left_out = named[falling[len(kept)]] if len(kept) < len(falling) else None
+    return {key: named[key] for key in sorted(kept, key=_order)}, left_out
 
 
 def _numbers_of(plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], chosen: Collection[Key]) -> list[int]:
@@ -283,8 +292,10 @@ def stored(parts: Sequence[NoisyResult], plans: Sequence[QuestionPlan]) -> str:
 def _part(part: NoisyResult, plan: QuestionPlan) -> dict[str, Any]:
     keys = None if plan.public_keys else [[_plain(value) for value in key] for key in part.keys]
     quantiles = [_quantile_out(quantile) for quantile in part.quantiles]
-    people = {"people": part.people} if part.people else {}
-    return {"keys": keys, "measures": part.measures, "quantiles": quantiles, "fine": part.fine, **people}
+    more: dict[str, Any] = {"people": part.people} if part.people else {}
+    if part.left_out is not None:
+        more["left_out"] = part.left_out
+    return {"keys": keys, "measures": part.measures, "quantiles": quantiles, "fine": part.fine, **more}
 
 
 def _quantile_out(quantile: Quantiles | QuantilePairs) -> Any:
@@ -307,7 +318,8 @@ def _read(part: dict[str, Any], plan: QuestionPlan) -> NoisyResult:
     )
     quantiles = tuple(_quantile_in(quantile) for quantile in part["quantiles"])
     columns = tuple(tuple(column) for column in part["measures"])
-    return NoisyResult(keys, columns, quantiles, part["fine"], tuple(part.get("people", ())))
+    people = tuple(part.get("people", ()))
+    return NoisyResult(keys, columns, quantiles, part["fine"], people, part.get("left_out"))
 
 
 def _quantile_in(quantile: Any) -> Quantiles | QuantilePairs:

@@ -35,6 +35,14 @@ class AnswerPart:
     keys: tuple[tuple[Value | None, ...], ...]
     measures: tuple[NoisyColumn, ...]
     quantiles: tuple[Quantiles | QuantilePairs, ...]
+    left_out: int | None = None  # the largest noisy number of a chosen key that is not told
+
+    @property
+    def least_people(self) -> int:
+        """The noisy number of people from which on a chosen key is told."""
+        assert self.spent.chooser is not None
+        threshold = self.spent.chooser.threshold
+        return threshold if self.left_out is None else max(threshold, self.left_out)
 
 
 def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -> AnswerPart:
@@ -52,7 +60,7 @@ def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -
             *measures,
             NoisyColumn("people", Fraction(1), Noise("gaussian", spent.chooser.scale), measured.people),
         )
-    return AnswerPart(plan, spent, measured.keys, measures, measured.quantiles)
+    return AnswerPart(plan, spent, measured.keys, measures, measured.quantiles, measured.left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +299,7 @@ _LEAVES: dict[str, Callable[[Expr, AnswerPart], Formula]] = {
 
 def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
     if reading.how is How.CHOSEN:
-        assert part.spent.chooser is not None
-        return formulas.Thresholded(len(part.plan.measures), part.spent.chooser.threshold)
+        return formulas.Thresholded(len(part.plan.measures), part.least_people)
     if reading.how is How.QUANTILE:
         given = dict(zip(part.plan.quantiles, part.quantiles, strict=True))
         together = [each for other, each in given.items() if other.curve == reading.curve]

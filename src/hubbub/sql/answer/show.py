@@ -55,12 +55,25 @@ def release(
         receipt=receipt,
         question=planned.text,
         repeated=repeated,
-        notes=tuple(dict.fromkeys(note for plan in planned.plans for note in (*plan.notes, *level_notes(plan)))),
+        notes=tuple(dict.fromkeys((*_plan_notes(planned.plans), *_room_notes(results)))),
         parameters=_shown_parameters(quote),
         budget_left=budget_left,
         clipped={name: words for part in parts for name, words in _clamped_shares(part)},
         looked_at=whole.looked_at,
     )
+
+
+def _plan_notes(plans: Sequence[QuestionPlan]) -> Iterator[str]:
+    for plan in plans:
+        yield from (*plan.notes, *level_notes(plan))
+
+
+def _room_notes(results: Sequence[NoisyResult]) -> Iterator[str]:
+    """Where fewer of the chosen keys are told than there are."""
+    for result in results:
+        if result.left_out is not None:
+            told = f"the {len(result.keys):,} with the most people, by their noisy numbers, are told"
+            yield f"More groups were chosen than an answer has room for: {told}."
 
 
 def _shown_parameters(quote: QueryQuote) -> dict[str, str]:
