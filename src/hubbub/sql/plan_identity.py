@@ -159,7 +159,7 @@ def _curve_identity(curve: QuantileCurve) -> Json:
     return {
         "of": expression_identity(curve.value),
         "if": _optional_identity(curve.condition),
-        "lower": ratio_identity(curve.lower),
+        "lower": ratio_identity(curve.start),  # which has the lower end and the step in it
         "width": ratio_identity(curve.width),
         "cells": curve.cells,
     }
