@@ -90,6 +90,23 @@ def read_exactly(engine: DuckDB, planned: QueryPlan, named: Collection[str] | No
     return [read_plan(engine, plan, texts, named) for plan, texts in zip(planned.plans, statements, strict=True)]
 
 
+def common_keys(planned: QueryPlan, reads: Sequence[Sequence[Read]]) -> list[set[str] | None] | None:
+    """By plan the keys that all databases can choose, if they differ anywhere; None for a plan that chooses none."""
+    common: list[set[str] | None] = []
+    differ = False
+    for plan, each in zip(planned.plans, zip(*reads, strict=True), strict=True):
+        keys = [set(read.people) for read in each]
+        differ |= plan.selection is not None and any(other != keys[0] for other in keys)
+        common.append(None if plan.selection is None else set.intersection(*keys))
+    return common if differ else None
+
+
+def read_of_keys(engine: DuckDB, planned: QueryPlan, named: Sequence[Collection[str] | None]) -> list[Read]:
+    """Every plan's integers, each of its own keys."""
+    statements = planned.statements(engine.dialect, secret=SECRET)
+    return [read_plan(engine, *each) for each in zip(planned.plans, statements, named, strict=True)]
+
+
 def read_neighbours(
     engines: Sequence[DuckDB], planned: QueryPlan, named: Collection[str] | None = None
 ) -> list[list[Read]]:

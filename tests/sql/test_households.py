@@ -27,7 +27,7 @@ from hubbub.sql.compiler.lowering.engine_statements import EngineStatement
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError, Neighbours, OutOfRange, QueryError
-from tests.sql._exact import Read, read_exactly
+from tests.sql._exact import Read, common_keys, read_exactly, read_of_keys
 from tests.sql._households import ANEW, IN_PLACE, Household, household, neighbours, opened
 from tests.sql._moved import distances
 from tests.sql._questions import SOURCES, Asked, Source
@@ -85,12 +85,17 @@ def plans(rng: Random, dataset: Dataset, fixed: str = "") -> list[tuple[Asked, Q
 # ---------------------------------------------------------------- what one person changes
 
 
-def read(engine: DuckDB, planned: QueryPlan) -> list[Read] | str:
-    """The exact integers, or the word that the engine failed."""
+def read(engine: DuckDB, planned: QueryPlan, keys: list[set[str] | None] | None = None) -> list[Read] | str:
+    """The exact integers, of all keys or of these, or the word that the engine failed."""
     try:
-        return read_exactly(engine, planned)
+        return read_exactly(engine, planned) if keys is None else read_of_keys(engine, planned, keys)
     except EngineFailed:
         return "the engine failed"
+
+
+def differing_keys(planned: QueryPlan, one: list[Read] | str, other: list[Read] | str) -> list[set[str] | None] | None:
+    """The keys that both could choose, where these are not the same: what is told of them is what is compared."""
+    return None if isinstance(one, str) or isinstance(other, str) else common_keys(planned, [one, other])
 
 
 def compare(planned: QueryPlan, one: list[Read] | str, other: list[Read] | str, relation: Neighbours) -> Iterator[str]:
@@ -114,8 +119,13 @@ def in_place(rng: Random, folder: Path, most: int, fixed: str = "") -> Iterator[
         for person, other in neighbours(rng, one, most):
             _change(engine, other, kinds, folder, " ".join(text.text for text, _ in asked))
             wrong = []
-            for (text, planned), first in zip(asked, before, strict=True):
-                second = read(engine, planned)
+            for (text, planned), integers in zip(asked, before, strict=True):
+                first, second = integers, read(engine, planned)
+                if (keys := differing_keys(planned, first, second)) is not None:
+                    second = read(engine, planned, keys)
+                    _change(engine, one, kinds, folder, text.text)
+                    first = read(engine, planned, keys)
+                    _change(engine, other, kinds, folder, text.text)
                 lines = compare(planned, first, second, dataset.neighbours)
                 wrong += [f"{person!r} in {kinds}, {dict(one.ids)}: {text}: {line}" for line in lines]
             yield len(asked) > 0, wrong
@@ -169,7 +179,10 @@ def _differ(first: Any, second: Any, asked: list[tuple[Asked, QueryPlan]], befor
     if (shown := _shown(first)) != (other := _shown(second)):
         yield f"told otherwise: {shown}, {other}"
     for (text, planned), integers in zip(asked, before, strict=True):
-        for line in compare(planned, integers, read(second[1], planned), first[0].neighbours):
+        one, other = integers, read(second[1], planned)
+        if (keys := differing_keys(planned, one, other)) is not None:
+            one, other = read(first[1], planned, keys), read(second[1], planned, keys)
+        for line in compare(planned, one, other, first[0].neighbours):
             yield f"{text}: {line}"
 
 

@@ -122,7 +122,7 @@ SCALARS = [
     "SUM(EXTRACT(hour FROM ts))",
     "SUM(EXTRACT(dow FROM tz))",
     "SUM(CLIP(EXTRACT(year FROM ts), 1900, 2100))",
-    "SUM(CLIP(DATE_DIFF('day', day, DATE '2020-01-01'), 0, 9))",
+    "SUM(CLIP(DATE_DIFF('day', day, DATE '2020-02-01'), 0, 9))",
     "SUM(CLIP(DATE_DIFF('month', ts, ts), 0, 9))",
     "SUM(CLIP(DATE_DIFF('year', day, ts), 0, 9))",
     "COUNT(DATE_TRUNC('quarter', day))",
