@@ -45,9 +45,12 @@ def rho_epsilon(rho: float, delta: float) -> float:
     >>> round(rho_epsilon(1.25, 1e-5), 4)
     8.0784
     """
-    return (
-        0.0 if rho <= 0 else _golden_minimum(lambda u: renyi_epsilon(1 + math.exp(u), rho * (1 + math.exp(u)), delta))
-    )
+
+    def at(u: float) -> float:
+        order = 1 + math.exp(u)
+        return renyi_epsilon(order, rho * order, delta)
+
+    return 0.0 if rho <= 0 else _golden_minimum(at)
 
 
 def rho_delta(rho: float, epsilon: float) -> float:

@@ -13,8 +13,9 @@ continuous one to the grid at random is post-processing and gives, almost exactl
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -29,14 +30,21 @@ def delta_of(epsilon: float, mu: float) -> float:
     >>> round(delta_of(1.0, 1.0), 6)
     0.126937
     """
-    from scipy.special import log_ndtr
-
+    log_ndtr = _log_ndtr()
     first = float(log_ndtr(mu / 2 - epsilon / mu))
     second = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     larger = math.exp(first)
     # log_ndtr is good to a few units in the last place of its value; second cancels against first
     error = 4e-15 * (1 + abs(first) + abs(second) + abs(epsilon)) * larger
     return min(1.0, max(0.0, -larger * math.expm1(min(0.0, second - first)) + error))
+
+
+@cache
+def _log_ndtr() -> Callable[[float], float]:
+    """Loaded once: this is asked thousands of times in a row."""
+    from scipy.special import log_ndtr
+
+    return log_ndtr
 
 
 @lru_cache(maxsize=4096)
