@@ -23,6 +23,7 @@ SELECT ward, SUM(k) AS n FROM visits GROUP BY ROLLUP (ward) UNION ALL SELECT war
 SELECT ward, COUNT(DISTINCT k) AS n FROM visits GROUP BY GROUPING SETS ((ward), ())
 SELECT ward, ok, COUNT(*) AS n, GROUPING(ward) AS g, GROUPING_ID(ward, ok) AS i FROM visits GROUP BY GROUPING SETS ((ward, ok), (ward))
 SELECT COUNT_IF(k > 2) AS n FROM visits
+SELECT COUNT(*) AS n FROM (SELECT pid, BOOL_OR(k > 2) AS some, BOOL_AND(ok) AS every FROM visits GROUP BY pid) AS q WHERE some AND every
 SELECT COUNT(*) FILTER (WHERE k BETWEEN 1 AND 3) AS n, MEDIAN(k) AS m, MIN(k) AS a, MAX(k) AS b, AVG(k) AS c FROM visits
 SELECT VAR_SAMP(k) AS a, VAR_POP(k) AS b, STDDEV(k) AS c, STDDEV_POP(k) AS d, STDDEV_SAMP(k) AS e FROM visits
 SELECT QUANTILE_CONT(k, 0.3) AS a, QUANTILE_DISC(k, 0.3) AS b, APPROX_QUANTILE(k, 0.3) AS c, QUANTILE(k, 0.2) AS q FROM visits
