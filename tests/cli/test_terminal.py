@@ -92,6 +92,15 @@ def test_a_pipe_gets_plain_text_whatever_the_environment_says(
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_sentence_in_plain_text_takes_several_lines_and_no_number_does() -> None:
+    sentence = "off by at most 101 rows in rank where values lie densely, and with fewer rows perhaps more than that"
+    table = TextTable(("column", "error", "how many"), (("m", sentence, "12"), ("a number " * 5, "±1", "1,234")))
+    first, rule, *rows = format_table(table).splitlines()
+    assert max(map(len, (first, rule, *rows))) < 120
+    assert " ".join(row[47:107].strip() for row in rows[:2]) == sentence
+    assert [row.split()[-1] for row in (rows[0], rows[-1])] == ["12", "1,234"]
+
+
 # ---------------------------------------------------------------- progress
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hubbub.render.document import Section, TextTable
 
+_SENTENCE = 60  # signs of a cell
 BLOCKS = " ▏▎▍▌▋▊▉█"  # eighths of a cell
 
 
@@ -33,11 +35,18 @@ def format_document(
 
 
 def format_table(content: TextTable) -> str:
-    """Columns lined up: the first to the left, the others, which hold numbers, to the right."""
-    rows = [content.header, *content.rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(content.header))]
-    lines = [_format_row(row, widths) for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+    """Columns lined up, numbers to the right, and names and sentences to the left; a sentence takes several lines."""
+    rows = [_folded(row) for row in (content.header, *content.rows)]
+    columns = list(zip(*rows, strict=True))
+    widths = [max(len(line) for cell in column for line in cell) for column in columns]
+    to_left = [not i or any(len(cell) > 1 for cell in column) for i, column in enumerate(columns)]
+    first, *others = [_format_row(row, widths, to_left) for row in rows]
+    return "\n".join([first, "  ".join("-" * width for width in widths), *others])
+
+
+def _folded(row: Sequence[str]) -> list[list[str]]:
+    """Each cell as lines, folded between words where it is as long as a sentence."""
+    return [textwrap.wrap(cell, _SENTENCE, break_long_words=False) if len(cell) > _SENTENCE else [cell] for cell in row]
 
 
 def printable(text: str) -> str:
@@ -45,11 +54,15 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
-def _format_row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [
-        cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
-    return "  ".join(padded).rstrip()
+def _format_row(cells: Sequence[Sequence[str]], widths: Sequence[int], to_left: Sequence[bool]) -> str:
+    lines = []
+    for parts in zip_longest(*cells, fillvalue=""):
+        padded = [
+            part.ljust(width) if left else part.rjust(width)
+            for part, width, left in zip(parts, widths, to_left, strict=True)
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
 
 
 def icons(groups: Sequence[tuple[str, int]]) -> str:
