@@ -163,6 +163,8 @@ WHOLE = [
     "SELECT y, COUNT(*) AS n FROM (SELECT p, CLIP(k * k * k * k, 0, 9) AS y FROM t) GROUP BY y",
     "SELECT SUM(CLIP(d, 0, 9)) AS s FROM (SELECT p, k - LAG(k) OVER (PARTITION BY p ORDER BY day) AS d FROM t)",
     "SELECT SUM(CLIP(d, 0, 9)) AS s FROM (SELECT p, SUM(cost) OVER (PARTITION BY p ORDER BY ts) AS d FROM t)",
+    "SELECT COUNT(*) AS n FROM (SELECT p, BOOL_OR(f > 1) AS b, BOOL_AND(h < u) AS a, MAX(ok) AS m FROM t GROUP BY p) "
+    "WHERE b OR a OR m",
     "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.p = b.p WHERE a.cost > b.cost",
     "SELECT COUNT(*) AS n FROM t a WHERE EXISTS (SELECT 1 FROM t b WHERE a.p = b.p AND b.k / b.cost > 1)",
     "SELECT ward, COUNT(*) AS n FROM t GROUP BY ward UNION ALL SELECT 'all', COUNT(*) FROM t",

@@ -72,8 +72,8 @@ def _room_notes(results: Sequence[NoisyResult]) -> Iterator[str]:
     """Where fewer of the chosen keys are told than there are."""
     for result in results:
         if result.left_out is not None:
-            told = f"the {len(result.keys):,} with the most people, by their noisy numbers, are told"
-            yield f"More groups were chosen than an answer has room for: {told}."
+            which = f"the {len(result.keys):,} with the most people, by their noisy numbers"
+            yield f"More groups were chosen than an answer has room for: {which}, are told."
 
 
 def _shown_parameters(quote: QueryQuote) -> dict[str, str]:

@@ -15,6 +15,8 @@ from hubbub.sql.compiler.syntax.functions import DIFFERENCES
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
 from hubbub.sql.relation.find_inner import put_in_place
 from hubbub.sql.relation.rewrite_parts import (
+    LISTS,
+    ONE_ROW,
     column_of,
     is_by_person,
     named_key,
@@ -28,8 +30,7 @@ from hubbub.sql.relation.rewrite_parts import (
 
 _MEANS = ("GEOMEAN", "GEOMETRIC_MEAN")
 _SPREADS = ("MAD", "KURTOSIS", "KURTOSIS_POP", "SKEWNESS")
-_ONE_VALUE = (exp.Mode, exp.First, exp.Last, exp.AnyValue, exp.ArgMin, exp.ArgMax)
-_LISTS = (exp.GroupConcat, exp.ArrayAgg)
+_ONE_VALUE = (exp.Mode, *ONE_ROW)
 _TESTS = (exp.LogicalOr, exp.LogicalAnd, exp.Max, exp.Min)
 _TIMES = (exp.Extract, exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
 
@@ -159,7 +160,7 @@ def values_by_keys(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
     Of numbers it is levels, since hardly two of them are alike.
     """
     without_within(tree)
-    calls = [each for part in tree.expressions for each in part.find_all(*_ONE_VALUE, *_LISTS)]
+    calls = [each for part in tree.expressions for each in part.find_all(*_ONE_VALUE, *LISTS)]
     if not isinstance(tree, exp.Select) or len(calls) != 1 or tree.args.get("qualify") or is_by_person(tree, dataset):
         return None
     value, keys = calls[0].this, named_keys(tree)

@@ -18,6 +18,8 @@ from hubbub.sql.relation.find_inner import put_in_place
 from hubbub.sql.relation.rewrite_aggregates import OTHER_AGGREGATES, parts_as_thresholds
 from hubbub.sql.relation.rewrite_constructs import OTHER_WORDS, nested_aggregates, pivot_as_filters
 from hubbub.sql.relation.rewrite_parts import (
+    LISTS,
+    ONE_ROW,
     aggregated_condition,
     aggregated_rows,
     aggregated_table,
@@ -35,7 +37,7 @@ from hubbub.sql.relation.rewrite_parts import (
 from hubbub.sql.relation.rewrite_people import OF_PEOPLE
 
 _BESIDE = (exp.From, exp.Join, exp.In)
-_LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.ApproxTopK, exp.First, exp.Last, exp.AnyValue, exp.ArgMin, exp.ArgMax)
+_HANDING_OUT = (*LISTS, *ONE_ROW, exp.ApproxTopK)
 _COUNTED = ("HISTOGRAM", "LIST", "STRING_AGG", "LISTAGG", "APPROX_TOP_K", "ENTROPY")
 Form = Callable[[exp.Query, Dataset], exp.Query | None]
 
@@ -143,9 +145,9 @@ def values_with_counts(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 def _handed_out(node: exp.Expr) -> exp.Expr | None:
     """The column whose values an aggregate hands out."""
     node = node.this if isinstance(node, exp.IgnoreNulls) else node
-    if not isinstance(node, _LISTS) and not (isinstance(node, exp.Anonymous) and node.name.upper() in _COUNTED):
+    if not isinstance(node, _HANDING_OUT) and not (isinstance(node, exp.Anonymous) and node.name.upper() in _COUNTED):
         return None
-    first = node.this if isinstance(node, _LISTS) else node.expressions[0] if node.expressions else None
+    first = node.this if isinstance(node, _HANDING_OUT) else node.expressions[0] if node.expressions else None
     while isinstance(first, exp.Distinct | exp.Order):
         first = first.expressions[0] if isinstance(first, exp.Distinct) else first.this
     return first

@@ -10,6 +10,9 @@ from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.compiler.syntax.tree_parts import has_aggregates
 from hubbub.sql.relation.find_inner import put_in_place
 
+ONE_ROW = (exp.ArgMin, exp.ArgMax, exp.First, exp.Last, exp.AnyValue)  # aggregates that hand out the value of one row
+LISTS = (exp.GroupConcat, exp.ArrayAgg)  # those that hand out the values of all
+
 
 def sources_of(select: exp.Select) -> list[exp.Expr]:
     """What stands in FROM, joins included."""

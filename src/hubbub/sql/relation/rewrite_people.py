@@ -11,12 +11,19 @@ from sqlglot import exp
 
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.relation.find_inner import put_in_place
-from hubbub.sql.relation.rewrite_parts import group_keys, is_by_person, named_key, named_keys, tables_in, without_within
+from hubbub.sql.relation.rewrite_parts import (
+    LISTS,
+    ONE_ROW,
+    group_keys,
+    is_by_person,
+    named_key,
+    named_keys,
+    tables_in,
+    without_within,
+)
 
-_FIRST = (exp.ArgMin, exp.ArgMax, exp.First, exp.Last, exp.AnyValue)
 _LEVELS = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
 _SPREADS = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop)
-_LISTS = (exp.GroupConcat, exp.ArrayAgg)
 
 
 def _by_person(tree: exp.Query, dataset: Dataset) -> Iterator[exp.Select]:
@@ -27,9 +34,9 @@ def _by_person(tree: exp.Query, dataset: Dataset) -> Iterator[exp.Select]:
 
 def _alone(select: exp.Select, *kinds: type[exp.Expr]) -> exp.Expr | None:
     """The only aggregate of a SELECT, if it is of these kinds and stands as a column by itself."""
-    found = [each for part in select.expressions for each in part.find_all(exp.AggFunc)]
+    every = [each for part in select.expressions for each in part.find_all(exp.AggFunc)]
     named = [each for each in select.expressions if isinstance(each, exp.Alias) and isinstance(each.this, kinds)]
-    return named[0] if len(found) == len(named) == 1 and not select.args.get("having") else None
+    return named[0] if len(every) == len(named) == 1 and not select.args.get("having") else None
 
 
 # ---------------------------------------------------------------- the value of one row
@@ -42,7 +49,7 @@ def first_rows_of_people(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
     """
     changed = False
     for select in _by_person(tree, dataset):
-        calls = [each for part in select.expressions for each in part.find_all(*_FIRST)]
+        calls = [each for part in select.expressions for each in part.find_all(*ONE_ROW)]
         if not calls or select.args.get("qualify"):
             continue
         if len(calls) == 1 and isinstance(calls[0].parent, exp.Filter):
@@ -203,7 +210,7 @@ def numbers_of_rows(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
     changed = False
     for select in _by_person(tree, dataset):
         parts = [*select.expressions, *([select.args["having"]] if select.args.get("having") else [])]
-        for call in [each for part in parts for each in part.find_all(*_LISTS, *_SPREADS, *_LEVELS)]:
+        for call in [each for part in parts for each in part.find_all(*LISTS, *_SPREADS, *_LEVELS)]:
             value = call.this
             while isinstance(value, exp.Order | exp.Distinct):
                 value = value.this if isinstance(value, exp.Order) else value.expressions[0]
@@ -215,7 +222,7 @@ def numbers_of_rows(tree: exp.Query, dataset: Dataset) -> exp.Query | None:
 
 
 def _number_of(call: exp.Expr, value: exp.Expr) -> exp.Expr:
-    if isinstance(call, _LISTS):
+    if isinstance(call, LISTS):
         return exp.Count(this=exp.Distinct(expressions=[value]))
     if isinstance(call, _SPREADS):
         return exp.paren(exp.Max(this=value) - exp.Min(this=value.copy()), copy=False)
